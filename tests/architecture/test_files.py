@@ -39,7 +39,7 @@ STORED = {
             run.RunConfig,
         ),
         *(run.EpochRecord, run.EpochTime, ClassChange, ImagePreprocessing, confidence.Calibration),
-        *(confidence.ClassCalibration, confidence.Temperature, confidence.Rejection),
+        *(confidence.TaskCalibration, confidence.Temperature, confidence.Rejection),
         *(confidence.ConformalSets, confidence.ConformalInterval),
     ),
     "An estimator": (Description, Features, hp.data.Standardizer),

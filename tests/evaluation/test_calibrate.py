@@ -9,8 +9,8 @@ import hyperproto as hp
 from hyperproto.evaluation import Calibration, calibrate_run, evaluate_run, open_run, predict_files
 from hyperproto.evaluation.calibrate import fit_calibration
 from hyperproto.evaluation.confidence import (
-    ClassCalibration,
     ConformalInterval,
+    TaskCalibration,
     Temperature,
     uncalibrated,
 )
@@ -181,38 +181,26 @@ def test_a_calibration_for_other_weights_or_of_another_form_is_refused(table):
         _ = open_run(folder).calibration
 
 
-def test_a_calibration_written_before_confidence_was_shared_is_read():
-    """As the first version of the format has it, infinity as null."""
-    sets = {"kind": "conformal_sets", "threshold": None, "coverage": 0.8, "empty": False}
-    side = {
-        "kind": "classes",
-        "model": {"kind": "temperature", "scale": 3.5},
-        "sets": sets,
-        "outlier": "length",
-    }
+def test_a_calibration_is_read_with_infinity_as_null():
+    sets = {"threshold": None, "coverage": 0.8}
+    side = {"model": {"scale": 3.5}, "sets": sets, "outlier": "strength", "longest": None}
     stored = {
-        "format": "hyperproto.calibration/1",
+        "format": "hyperproto.calibration/2",
         "origin": {"data": "held", "split": "all", "which": "last", "weights": "0"},
         "examples": 60,
-        "measures": {"side/ece": 0.1, "side/ece_before": None},
+        "measures": {"side/ece": 0.1},
         "tasks": {
-            "side": {**side, "rejection": {"kind": "rejection", "threshold": -0.5, "rate": 0.1}},
+            "side": {**side, "rejection": {"threshold": -0.5, "rate": 0.1}},
             "height": {
-                "kind": "conformal_interval",
-                "radius": 3.2,
-                "coverage": 0.8,
-                "low": -10.0,
-                "high": 10.0,
+                "interval": {"radius": 3.2, "coverage": 0.8, "low": -10.0, "high": 10.0},
             },
         },
     }
     found = Calibration.from_dict(stored)
     assert found.tasks["side"].model == Temperature(3.5)
     assert found.tasks["side"].sets.threshold == np.inf
-    assert found.tasks["height"] == ConformalInterval(3.2, 0.8, -10, 10)
-    stored["tasks"]["side"]["longest"] = None  # which was not measured then
-    del sets["empty"]  # which sets could be then
-    assert found.to_dict()["tasks"] == stored["tasks"]
+    assert found.tasks["height"].interval == ConformalInterval(3.2, 0.8, -10, 10)
+    assert found.to_dict()["tasks"]["side"] == stored["tasks"]["side"] | {"interval": None}
     assert found.measures == {"side/ece": 0.1}
 
 
@@ -256,19 +244,17 @@ def test_missing_labels_do_not_count_and_one_unnamed_task_is_called_target():
 def test_bare_probabilities_have_the_scale_of_their_loss():
     softmax = hp.Space(3, hp.Classes(3, loss=hp.losses.CosineSoftmax(scale=7)))
     assert uncalibrated(softmax)["target"].model.scale == 7
-    assert uncalibrated(hp.Space(3, hp.Classes(3)))["target"] == ClassCalibration(Temperature(10.0))
+    assert uncalibrated(hp.Space(3, hp.Classes(3)))["target"] == TaskCalibration(Temperature(10.0))
     conventional = uncalibrated(hp.baselines.ConventionalSpace(hp.Classes(3)))["target"]
-    assert conventional == ClassCalibration(Temperature(1.0), outlier="energy")
+    assert conventional == TaskCalibration(Temperature(1.0), outlier="energy")
     assert uncalibrated(hp.Space(3, hp.Range(0, 1))) == {}
 
 
 def test_numbers_get_intervals_within_their_bounds():
     blobs = make_blobs(40)
     space = hp.Space(3, hp.Range(-5, 5))
-    found = fit_calibration(make_network(), space, (blobs.inputs, blobs.targets["size"])).tasks[
-        "target"
-    ]
-    assert isinstance(found, ConformalInterval)
+    fitted = fit_calibration(make_network(), space, (blobs.inputs, blobs.targets["size"]))
+    found = fitted.tasks["target"].interval
     assert (found.low, found.high) == (-5, 5)
 
 

@@ -16,8 +16,7 @@ def exported(tmp_path_factory):
     torch.manual_seed(0)
     folder = tmp_path_factory.mktemp("exported") / "model"
     space = hp.Space(4, kind=hp.Classes(["cat", "dog", "bird"]), size=hp.Range(0, 9))
-    sets = {"kind": "conformal_sets", "threshold": 0.7, "coverage": 0.9}
-    fitted = {"model": {"scale": 3.0}, "outlier": "length", "sets": sets, "rejection": None}
+    fitted = {"scale": 3.0, "sets": [{"threshold": 0.7, "coverage": 0.9}], "calibrated": True}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         export_model(
@@ -26,6 +25,6 @@ def exported(tmp_path_factory):
             space,
             np.random.default_rng(0).normal(size=(8, 3)).astype(np.float32),
             columns=("a", "b", "c"),
-            calibrations={"kind": fitted},
+            about={"kind": fitted},
         )
     return folder

@@ -31,7 +31,7 @@ from hyperproto.data.preprocessing import Scaling, is_sparse
 from hyperproto.data.source import draw_rows, select
 from hyperproto.data.tables import warn_useless
 from hyperproto.estimators.store import save_estimator
-from hyperproto.evaluation.confidence import ClassCalibration, TaskOutputs
+from hyperproto.evaluation.confidence import TaskCalibration, TaskOutputs
 from hyperproto.models import MLP
 from hyperproto.runtime.tables import TableEncoder, frame_columns, is_frame, needs_encoding
 from hyperproto.spaces import Space
@@ -77,7 +77,7 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     targets_: dict[str, Task] = field(init=False)
     encoder_: TableEncoder | None = field(init=False)
     held_out_: dict[str, TaskOutputs] | None = field(init=False)
-    calibrations_: dict[str, ClassCalibration] = field(
+    calibrations_: dict[str, TaskCalibration] = field(
         init=False
     )  # of columns of classes, where rows were held out
     replay_: Split | None = field(init=False)

@@ -18,7 +18,7 @@ from hyperproto.estimators.base import read_column
 from hyperproto.estimators.changes import ClassChanges
 from hyperproto.estimators.confidence import choose_unknown
 from hyperproto.evaluation.class_examples import draw_replay
-from hyperproto.evaluation.confidence import ClassCalibration, uncalibrated
+from hyperproto.evaluation.confidence import TaskCalibration, uncalibrated
 from hyperproto.runtime.predictor import with_unknown
 from hyperproto.spaces.output_space import UNNAMED
 from hyperproto.tasks import Classes
@@ -169,7 +169,7 @@ class HypersphericalClassifier(ClassifierMixin, ClassChanges):  # type: ignore[m
             return None
         before = uncalibrated(self.space_)[UNNAMED].model
         measures = self.held_out_[UNNAMED].cross_measure(
-            lambda part: ClassCalibration.fit(
+            lambda part: TaskCalibration.fit(
                 part.scores, part.targets, coverage=None, before=before
             )
         )

@@ -16,9 +16,9 @@ from hyperproto._core.errors import InputError, InputTypeError, arg
 from hyperproto.data import Split
 from hyperproto.estimators.base import SphereEstimator
 from hyperproto.evaluation.confidence import (
-    ClassCalibration,
     ConformalInterval,
     ConformalSets,
+    TaskCalibration,
     TaskOutputs,
     uncalibrated,
 )
@@ -72,9 +72,6 @@ class ConfidentEstimator(SphereEstimator, ABC):
             preprocessing=self.inputs_,
             encoder=self.encoder_,
             columns=None if names is None or self.encoder_ is not None else tuple(map(str, names)),
-            calibrations={}
-            if self.held_out_ is None
-            else {n: c.to_dict() for n, c in self.calibrations_.items()},
             about={name: self._describe(name) for name in self.targets_},
             bare=self.flat_,
             overwrite=overwrite,
@@ -84,19 +81,16 @@ class ConfidentEstimator(SphereEstimator, ABC):
         """Return what an exported model needs to know about a column, its promises for several
         coverages.
         """
-        fitted, about = self.calibrations_.get(name), {}
+        about: dict[str, Any] = {}
         if name in self._class_columns:
-            about["classes"] = self._class_columns[name].values.tolist()
-            if fitted is not None and fitted.rejection is not None:
-                about["unknown"] = choose_unknown(
-                    self._class_columns[name].values, getattr(self, "unknown_label", None)
-                )
+            classes = self._class_columns[name].values
+            about["classes"] = classes.tolist()
+            if self._calibration(name).rejection is not None:
+                about["unknown"] = choose_unknown(classes, getattr(self, "unknown_label", None))
         if self.held_out_ is not None:
-            promises = [self._conformal(name, coverage).to_dict() for coverage in COVERAGES]
-            about["sets" if name in self._class_columns else "intervals"] = [
-                {key: value for key, value in promise.items() if key != "kind"}
-                for promise in promises
-            ]
+            about |= self._calibration(name).form() if name in self._class_columns else {}
+            promises = [self._conformal(name, coverage) for coverage in COVERAGES]
+            about["sets" if name in self._class_columns else "intervals"] = promises
             about["calibrated"] = True
         return about
 
@@ -117,7 +111,7 @@ class ConfidentEstimator(SphereEstimator, ABC):
         rows = {name: held_out[name] for name in self._class_columns}
         before = uncalibrated(self.space_)
         self.calibrations_ = {
-            name: ClassCalibration.fit(
+            name: TaskCalibration.fit(
                 row.scores,
                 row.targets,
                 row.strengths,
@@ -132,7 +126,7 @@ class ConfidentEstimator(SphereEstimator, ABC):
                 _warn_if_few(row, 1 - reject, f"reject={reject:g} rejects nothing")
         return self
 
-    def _calibration(self, name: str) -> ClassCalibration:
+    def _calibration(self, name: str) -> TaskCalibration:
         """Return the calibration of a column of classes; where none was fitted, by the logits of
         the loss.
         """

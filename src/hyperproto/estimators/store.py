@@ -15,11 +15,11 @@ import torch
 
 from hyperproto._core.checks import choose
 from hyperproto._core.errors import HyperprotoError, InputError, arg
-from hyperproto._core.files import filling, read_json, versions, whole, write_json
+from hyperproto._core.files import filling, plain, read_json, versions, whole, write_json
 from hyperproto._core.schema import read_plain
 from hyperproto.data import Split, Standardizer
 from hyperproto.data.preprocessing import is_sparse, parts_of, sparse_rows
-from hyperproto.evaluation.confidence import ClassCalibration
+from hyperproto.evaluation.confidence import TaskCalibration
 from hyperproto.evaluation.confidence.calibration import TaskOutputs
 from hyperproto.losses import LOSSES, get_loss
 from hyperproto.models import Backbone
@@ -65,7 +65,7 @@ class Description:
     network: dict[str, Any]
     precision: str
     space: dict[str, Any]
-    calibrations: tuple[dict[str, Any], ...]
+    calibrations: tuple[TaskCalibration, ...]
     flat: bool
     settings: dict[str, Any]
     history: tuple[EpochRecord, ...]
@@ -151,7 +151,7 @@ def _describe(estimator: Any) -> dict[str, Any]:
         "network": {"name": network.name, **network.config},
         "precision": str(next(network.parameters()).dtype).removeprefix("torch."),
         "space": estimator.space_.to_dict(),
-        "calibrations": [fitted.to_dict() for fitted in estimator.calibrations_.values()],
+        "calibrations": [plain(asdict(fitted)) for fitted in estimator.calibrations_.values()],
         "flat": estimator.flat_,
         "settings": estimator.settings_.to_dict(),
         "history": estimator.history_,
@@ -224,9 +224,10 @@ def _refill(estimator: Any, about: Description, folder: Path) -> None:
     )
     if estimator._class_columns:
         estimator._set_classes()
-    fitted = [ClassCalibration.from_dict(values) for values in about.calibrations]
     estimator.calibrations_ = (
-        dict(zip(estimator._class_columns, fitted, strict=True)) if fitted else {}
+        dict(zip(estimator._class_columns, about.calibrations, strict=True))
+        if about.calibrations
+        else {}
     )
 
 

@@ -10,7 +10,6 @@ from hyperproto.data.source import Unseen
 from hyperproto.defaults import COVERAGE, INFERENCE_BATCH_SIZE
 from hyperproto.evaluation.confidence import (
     Calibration,
-    ClassCalibration,
     ConformalInterval,
     TaskCalibration,
     TaskOutputs,
@@ -123,12 +122,11 @@ def fit_calibration(
 
         def fit(part: TaskOutputs, name: str = name) -> TaskCalibration:
             if name in ranges:
-                low, high = ranges[name].low, ranges[name].high
-                return ConformalInterval.fit(
-                    part.scores, part.targets, coverage, low=low, high=high
-                )
+                ends = {"low": ranges[name].low, "high": ranges[name].high}
+                fitted = ConformalInterval.fit(part.scores, part.targets, coverage, **ends)
+                return TaskCalibration(interval=fitted)
             known, was = (part.scores, part.targets, part.strengths), before[name]
-            return ClassCalibration.fit(
+            return TaskCalibration.fit(
                 *known, coverage=coverage, reject=reject, outlier=was.outlier, before=was.model
             )
 

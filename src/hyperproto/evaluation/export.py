@@ -51,9 +51,7 @@ def export_run(
         run.space,
         inputs,
         preprocessing=preprocessing,
-        calibrations={}
-        if calibration is None
-        else {n: task.to_dict() for n, task in calibration.tasks.items()},
+        about=None if calibration is None else calibration.about,
         measures=measures,
         overwrite=overwrite,
     )

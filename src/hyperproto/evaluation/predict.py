@@ -110,7 +110,7 @@ def predict_split(
         Measures agree to the bit with those of training where this is the same too.
     top : int, default 5
         How many classes to keep for each example.
-    calibration : mapping of ClassCalibration or ConformalInterval, optional
+    calibration : mapping of TaskCalibration, optional
         By task; gives each prediction its confidence.
     """
     top = check_integer(top, "top", at_least=1)
@@ -245,9 +245,6 @@ def _describe(space: TaskSpace, name: str, predictions: TaskPredictions) -> list
     names = np.array(names_or_numbers(task.names, task.num_classes), dtype=object)
     about = {"cosine" if isinstance(space, Sphere) else "score": predictions.top_scores.numpy()}
     about |= {} if confidence.probabilities is None else {"probability": confidence.probabilities}
-    sets = None
-    if confidence.set_sizes is not None and confidence.set_members is not None:
-        sets = np.split(confidence.set_members, np.cumsum(confidence.set_sizes)[:-1])
     return describe_classes(
-        names, predictions.top.numpy(), about, {}, sets, confidence.accepted, UNKNOWN
+        names, predictions.top.numpy(), about, {}, confidence.sets, confidence.accepted, UNKNOWN
     )

@@ -83,7 +83,6 @@ def export_model(
     preprocessing: Any = None,
     encoder: TableEncoder | None = None,
     columns: tuple[str, ...] | None = None,
-    calibrations: Mapping[str, Mapping[str, Any]] | None = None,
     about: Mapping[str, Mapping[str, Any]] | None = None,
     measures: Mapping[str, Any] | None = None,
     bare: bool | None = None,
@@ -106,11 +105,9 @@ def export_model(
         With a Standardizer: how cells become the rows that it scales.
     columns : tuple of str, optional
         Of rows, where they have names.
-    calibrations : mapping, optional
-        By task, what was fitted on held-out data, as ``to_dict`` has it.
     about : mapping, optional
         By task, fields of :class:`hyperproto.runtime.model.TaskForm` in place of what the space
-        says.
+        says, such as the ``form()`` of what was fitted on held-out data.
     measures : mapping, optional
         How good it is.
     bare : bool, optional
@@ -118,12 +115,12 @@ def export_model(
     """
     if not isinstance(space, TaskSpace) or space.to_dict() is None:
         raise InputError("A space to export", "be one of hyperproto", type(space).__name__)
-    for name in {**(calibrations or {}), **(about or {})}:
+    about = about or {}
+    for name in about:
         choose(name, space.tasks, what="task of the space")
     dtype = next((weights.dtype for weights in network.parameters()), torch.float32)
     rows = _rows(inputs, preprocessing)
-    fitted, more = calibrations or {}, about or {}
-    tasks = tuple(_task(space, name, fitted.get(name), more.get(name, {})) for name in space.tasks)
+    tasks = tuple(_task(space, name, about.get(name, {})) for name in space.tasks)
     prepare = preparation(preprocessing, rows.ndim, dtype)
     answers = Answers(prepare, copy.deepcopy(network).cpu(), in_precision(space, dtype), tasks)
     graph = to_onnx(answers, rows)
@@ -208,43 +205,25 @@ def _input_form(
     return InputForm(shape=shape, dtype=dtype, **options)
 
 
-def _task(
-    space: TaskSpace, name: str, fitted: Mapping[str, Any] | None, more: Mapping[str, Any]
-) -> TaskForm:
-    """Describe one task for ``model.json``, with what was fitted for it as its
-    ``to_dict`` has it.
-    """
+def _task(space: TaskSpace, name: str, about: Mapping[str, Any]) -> TaskForm:
+    """Describe one task for ``model.json``."""
     task, head = space.tasks[name], space.named_heads()[name]
     known: dict[str, Any] = {
         "name": name,
         "kind": task.kind,
         "reads": task.reads,
         "score": "cosine" if isinstance(space, Sphere) else "score",
-        "calibrated": fitted is not None,
     }
     if task.reads == "number":
         stored = task.to_dict()
         known |= {key: stored[key] for key in ("low", "high", "margin") if key in stored}
-        known |= {"intervals": [_values(fitted)]} if fitted else {}
-        return from_plain(TaskForm, known | dict(more))
-    known |= {
-        "classes": task.names if task.names is not None else list(range(task.num_classes)),
-        "outlier": head.outlier,
-        "certificate": None if head.placed is None else head.placed.certificate.to_dict(),
-    }
-    if fitted:
+    else:
         known |= {
-            "scale": fitted["model"]["scale"],
-            "outlier": fitted["outlier"],
-            "longest": fitted.get("longest"),
+            "classes": task.names if task.names is not None else list(range(task.num_classes)),
+            "outlier": head.outlier,
+            "certificate": None if head.placed is None else head.placed.certificate.to_dict(),
         }
-        known |= {"sets": [_values(fitted["sets"])]} if fitted["sets"] else {}
-        known |= {"rejection": _values(fitted["rejection"])} if fitted["rejection"] else {}
-    return from_plain(TaskForm, known | dict(more))
-
-
-def _values(stored: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in stored.items() if name != "kind"}
+    return from_plain(TaskForm, {**known, **about})
 
 
 def _describe_file(path: Path) -> FileForm:

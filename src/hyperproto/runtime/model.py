@@ -17,7 +17,7 @@ from typing import Any, Literal
 
 from .._core.errors import HyperprotoError, InputError
 from .._core.schema import read_plain
-from .conformal import Interval, Rejection, Sets
+from .conformal import ConformalInterval, ConformalSets, Rejection
 from .images import ImagePreprocessing
 from .tables import TableEncoder
 
@@ -131,8 +131,8 @@ class TaskForm:
     outlier: str = "entropy"
     longest: float | None = None
     calibrated: bool = False
-    sets: tuple[Sets, ...] = ()
-    intervals: tuple[Interval, ...] = ()
+    sets: tuple[ConformalSets, ...] = ()
+    intervals: tuple[ConformalInterval, ...] = ()
     rejection: Rejection | None = None
     unknown: Any = "unknown"
     certificate: dict[str, Any] | None = None

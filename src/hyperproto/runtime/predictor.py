@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
@@ -12,13 +12,13 @@ from safetensors import SafetensorError, safe_open
 
 from .._core.checks import check_integer, choose
 from .._core.errors import InputError, InputTypeError, arg, require
-from .conformal import Interval, Sets
+from .conformal import ConformalInterval, ConformalSets
 from .images import Allowance, center, decode
 from .model import GRAPH, PROTOTYPES, InputForm, Model, ModelError, TaskForm, read_model
 from .tables import SparseRows, frame_columns, is_frame
 
 Array: TypeAlias = NDArray[Any]
-T = TypeVar("T", Sets, Interval)
+T = TypeVar("T", ConformalSets, ConformalInterval)
 INPUT, POINT = "input", "point"  # of the graph
 AT_ONCE = 2**22  # numbers of inputs, or scores, that are computed at a time: 16 MB
 IMAGES_AT_ONCE = 16  # what a cache holds is faster than more
@@ -383,17 +383,13 @@ class Predictor:
     ) -> list[dict[str, Any]]:
         scores, probabilities = found[f"{task.name}/scores"], found[f"{task.name}/probabilities"]
         values, ids = rank(scores, top)
-        outliers, members = found[f"{task.name}/outlier"], None
-        if task.sets:
-            order = np.argsort(-probabilities, axis=1, kind="stable")
-            inside = np.take_along_axis(task.sets[0].sets(probabilities), order, axis=1)
-            members = [ranked[chosen] for ranked, chosen in zip(order, inside, strict=True)]
+        outliers = found[f"{task.name}/outlier"]
         return describe_classes(
             self._labels[task.name],
             ids,
             {task.score: values, "probability": np.take_along_axis(probabilities, ids, axis=1)},
             {"calibrated": [task.calibrated] * len(ids), "outlier": outliers.tolist()},
-            members,
+            task.sets[0].members(probabilities) if task.sets else None,
             None if task.rejection is None else _accepted(task, outliers),
             task.unknown,
         )
@@ -404,7 +400,7 @@ def describe_classes(
     ids: Array,
     about: Mapping[str, Array],
     more: Mapping[str, Sequence[Any]],
-    sets: Sequence[Array] | None = None,
+    sets: Iterable[Array] | None = None,
     accepted: Array | None = None,
     unknown: Any = "unknown",
 ) -> list[dict[str, Any]]:
@@ -420,7 +416,7 @@ def describe_classes(
         What is said about each of them, such as its "cosine".
     more : mapping of sequences, shape (n,)
         What is said about each input.
-    sets : sequence of arrays of int64, optional
+    sets : iterable of arrays of int64, optional
         The classes in the "set" of each input.
     accepted : array of bool, shape (n,), optional
         Others are "unknown", and so is their name.

@@ -125,8 +125,7 @@ class Run:
             self.space,
             inputs,
             preprocessing=preprocessing,
-            calibrations=calibration
-            and {name: task.to_dict() for name, task in calibration.tasks.items()},
+            about=calibration and calibration.about,
             measures=self.metrics,
             overwrite=overwrite,
         )

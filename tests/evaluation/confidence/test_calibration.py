@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 from scipy.special import log_softmax, softmax
 
 from hyperproto._core.errors import InputError, InputTypeError
-from hyperproto.evaluation.confidence import ClassCalibration, Rejection, TaskOutputs, Temperature
-from hyperproto.evaluation.confidence.task_calibration import TaskCalibration
+from hyperproto.evaluation.confidence import Rejection, TaskCalibration, TaskOutputs, Temperature
 
 
 def draw(scale: float, n: int = 4000, num_classes: int = 5, seed: int = 0):
@@ -134,10 +133,10 @@ def test_mistakes_are_named():
 
 
 def test_a_calibration_by_concentrations_asks_to_calibrate_again():
-    stored = ClassCalibration(Temperature(2.0)).to_dict()
+    stored = TaskCalibration(Temperature(2.0)).to_dict()
     stored["model"] = {"kind": "concentration", "kappas": [2.0], "dim": 4, "scale": 0.5}
     with pytest.raises(InputError, match=r"got .concentration.\. Calibrate again\."):
-        ClassCalibration.from_dict(stored)
+        TaskCalibration.from_dict(stored)
 
 
 def test_outputs_of_classes_are_measured_by_a_fit_to_their_other_half():
@@ -145,11 +144,11 @@ def test_outputs_of_classes_are_measured_by_a_fit_to_their_other_half():
     outputs = TaskOutputs(cosines, labels, np.ones(400))
 
     def fit(part, coverage=0.8, reject=0.1):
-        return ClassCalibration.fit(
+        return TaskCalibration.fit(
             part.scores, part.targets, part.strengths, coverage=coverage, reject=reject
         )
 
-    found = outputs.cross_measure(fit, ClassCalibration(Temperature(1.0)))
+    found = outputs.cross_measure(fit, TaskCalibration(Temperature(1.0)))
     assert set(found) == {"ece_before", "ece", "coverage", "set_size", "rejection"}
     assert found["ece"] < 0.1 < found["ece_before"]
     assert found["coverage"] == pytest.approx(0.8, abs=0.1)

@@ -4,18 +4,18 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hyperproto.evaluation.confidence.conformal import conformal_quantile
 from scipy.special import softmax
 
 from hyperproto._core.errors import InputError
 from hyperproto.evaluation.confidence import (
     OUTLIER_SCORES,
-    ClassCalibration,
     ConformalInterval,
     ConformalSets,
     Rejection,
+    TaskCalibration,
     outlier_score,
 )
-from hyperproto.evaluation.confidence.conformal import conformal_quantile
 
 
 def test_the_quantile_is_the_smallest_score_that_keeps_the_promise():
@@ -147,12 +147,12 @@ def test_an_output_longer_than_all_known_ones_is_the_stranger_the_longer_it_is()
 
 
 def test_a_threshold_stored_without_the_longest_output_is_read():
-    fitted = ClassCalibration.fit(
+    fitted = TaskCalibration.fit(
         np.eye(3).repeat(20, 0), np.arange(3).repeat(20), np.ones(60), reject=0.05
     )
     assert fitted.longest == 1
     stored = {name: value for name, value in fitted.to_dict().items() if name != "longest"}
-    assert ClassCalibration.from_dict(stored) == replace(fitted, longest=None)
+    assert TaskCalibration.from_dict(stored) == replace(fitted, longest=None)
 
 
 def test_mistakes_are_named():

@@ -8,23 +8,19 @@ frozen, and plain in ``to_dict``.
 
 from hyperproto.evaluation.confidence.calibration import (
     Calibration,
-    ClassCalibration,
+    Confidence,
+    ConfidenceReport,
+    TaskCalibration,
     TaskOutputs,
     Temperature,
     uncalibrated,
 )
-from hyperproto.evaluation.confidence.conformal import ConformalInterval, ConformalSets
-from hyperproto.evaluation.confidence.outliers import OUTLIER_SCORES, Rejection, outlier_score
-from hyperproto.evaluation.confidence.task_calibration import (
-    Confidence,
-    ConfidenceReport,
-    TaskCalibration,
-)
+from hyperproto.evaluation.confidence.outliers import OUTLIER_SCORES, outlier_score
+from hyperproto.runtime.conformal import ConformalInterval, ConformalSets, Rejection
 
 __all__ = [
     "OUTLIER_SCORES",
     "Calibration",
-    "ClassCalibration",
     "Confidence",
     "ConfidenceReport",
     "ConformalInterval",

@@ -1,11 +1,10 @@
-"""Everything that is fitted on data that was not trained on: of one task, and of all tasks of a
-run.
+"""What is fitted on data that was not trained on, of one task and of all tasks of a run; what it says
+about predictions, and how true that is.
 """
 
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from numbers import Real
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Self
 
 import numpy as np
@@ -16,31 +15,22 @@ from scipy.special import log_softmax, softmax
 from hyperproto._core.arrays import Numbers, Values, labeled_rows, to_labels, to_numbers
 from hyperproto._core.checks import check_finite_number, check_integer, choose
 from hyperproto._core.errors import InputError
+from hyperproto._core.files import plain
 from hyperproto._core.schema import read_plain
 from hyperproto.defaults import COVERAGE
-from hyperproto.evaluation.confidence.conformal import ConformalSets
-from hyperproto.evaluation.confidence.outliers import OUTLIER_SCORES, Rejection, outlier_score
-from hyperproto.evaluation.confidence.task_calibration import (
-    Confidence,
-    ConfidenceReport,
-    StoredValue,
-    TaskCalibration,
-)
+from hyperproto.evaluation.confidence.outliers import OUTLIER_SCORES, outlier_score
 from hyperproto.metrics import calibration_error
+from hyperproto.runtime.conformal import ConformalInterval, ConformalSets, Rejection
 from hyperproto.spaces.output_space import TaskSpace
 from hyperproto.tasks import indexed
 
-FORMAT = "hyperproto.calibration/1"
-SMALLEST_SCALE, LARGEST_SCALE = 1e-3, 1e5  # that are tried
-FEWEST = 20  # examples of which halves are compared
+FORMAT = "hyperproto.calibration/2"
+NAN = math.nan
 FEW = 500  # examples to which a fit may be worse than none
-MEASURES = {"ece": "calibration_error"} | {
-    key: key for key in ("coverage", "set_size", "width", "rejection")
-}
 
 
 @dataclass(frozen=True)
-class Temperature(StoredValue, kind="temperature"):
+class Temperature:
     r"""A softmax over scaled logits, its scale fitted on data that was not trained on.
 
     .. math:: p(k \mid z) = \frac{\exp(s \, l_k)}{\sum_j \exp(s \, l_j)}
@@ -103,16 +93,9 @@ class Temperature(StoredValue, kind="temperature"):
             rows: Numbers = log_softmax(np.exp(log_scale) * scores, axis=1)
             return float(-np.sum(target * rows) / n)
 
-        bounds = np.log(SMALLEST_SCALE), np.log(LARGEST_SCALE)
-        return cls(
-            float(
-                np.exp(
-                    minimize_scalar(
-                        loss, bounds=bounds, method="bounded", options={"xatol": 1e-6}
-                    ).x
-                )
-            )
-        )
+        bounds = np.log(1e-3), np.log(1e5)  # of the scales that are tried
+        found = minimize_scalar(loss, bounds=bounds, method="bounded", options={"xatol": 1e-6})
+        return cls(float(np.exp(found.x)))
 
     def loss(self, scores: Numbers, ids: npt.NDArray[Any]) -> float:
         """Return the negative log-likelihood of all examples."""
@@ -123,10 +106,70 @@ class Temperature(StoredValue, kind="temperature"):
         return np.asarray(softmax(self.scale * to_numbers(logits, "logits", ndim=2), axis=1))
 
 
+@dataclass(frozen=True, eq=False)
+class Confidence:
+    """What a calibration says about each prediction; None where that was not fitted.
+
+    Attributes
+    ----------
+    probabilities : array, shape (n, k)
+        Of the first k classes, the predicted one first.
+    outliers, accepted : array, shape (n,)
+        How unusual each input is, and whether it is taken for known.
+    sets : array of arrays of int64, shape (n,)
+        The classes in each prediction set, the most probable first.
+    intervals : array, shape (n, 2)
+        Both ends, for numbers.
+    """
+
+    probabilities: Numbers | None = None
+    outliers: Numbers | None = None
+    accepted: npt.NDArray[np.bool_] | None = None
+    sets: npt.NDArray[np.object_] | None = None
+    intervals: Numbers | None = None
+
+    @classmethod
+    def join(cls, parts: Sequence["Confidence"]) -> "Confidence":
+        """Return the confidence of batches one after another."""
+        columns = {item.name: [getattr(part, item.name) for part in parts] for item in fields(cls)}
+        return cls(
+            **{
+                name: np.concatenate(column)
+                for name, column in columns.items()
+                if column and column[0] is not None
+            }
+        )
+
+
 @dataclass(frozen=True)
-class ClassCalibration(TaskCalibration, kind="classes"):
-    """A class task: probabilities and, where they were asked for, sets and a threshold for unknown
-    inputs.
+class ConfidenceReport:
+    """Whether stated confidence is true, on labeled data. What was not fitted is NaN.
+
+    Attributes
+    ----------
+    calibration_error : float
+        Expected calibration error of the predicted class's probability, in 15 bins.
+    stated_coverage, coverage : float
+        How often prediction sets or intervals should contain the truth, and how often they do.
+    set_size, width : float
+        Mean number of classes in a set; mean width of an interval.
+    stated_rejection, rejection : float
+        Share of known inputs that may be called unknown, and the share that is.
+    """
+
+    calibration_error: float = NAN
+    stated_coverage: float = NAN
+    coverage: float = NAN
+    set_size: float = NAN
+    width: float = NAN
+    stated_rejection: float = NAN
+    rejection: float = NAN
+
+
+@dataclass(frozen=True)
+class TaskCalibration:
+    """One task: probabilities of its classes and, where they were asked for, sets and a threshold
+    for unknown inputs; or the interval around a number.
 
     Parameters
     ----------
@@ -138,13 +181,15 @@ class ClassCalibration(TaskCalibration, kind="classes"):
         about.
     longest : float, optional
         The largest strength when the threshold was fitted; beyond it the score falls off.
+    interval : ConformalInterval, optional
     """
 
-    model: Temperature
+    model: Temperature = field(default_factory=lambda: Temperature(1.0))
     sets: ConformalSets | None = None
     rejection: Rejection | None = None
     outlier: str = "entropy"
     longest: float | None = None
+    interval: ConformalInterval | None = None
 
     def __post_init__(self) -> None:
         choose(self.outlier, {**OUTLIER_SCORES, "strength": 0}, what="outlier score")
@@ -161,7 +206,7 @@ class ClassCalibration(TaskCalibration, kind="classes"):
         outlier: str = "entropy",
         before: Temperature | None = None,
     ) -> Self:
-        """Fit everything on the same examples, none of which was trained on.
+        """Fit all that is about classes on the same examples, none of which was trained on.
 
         Parameters
         ----------
@@ -181,18 +226,15 @@ class ClassCalibration(TaskCalibration, kind="classes"):
             As for :meth:`Temperature.fit`.
         """
         scores, ids = labeled_rows(logits, labels, "logits")
-        model = Temperature.fit(scores, ids, before)
-        sets = (
-            None
-            if coverage is None
-            else ConformalSets.fit(model.probabilities(scores), ids, coverage)
-        )
+        model, sets = Temperature.fit(scores, ids, before), None
+        if coverage is not None:
+            sets = ConformalSets.fit(model.probabilities(scores), ids, coverage)
         if reject is None:
             return cls(model, sets, None, outlier)
         present = to_labels(labels, len(np.asarray(labels)), scores.shape[1]) >= 0
         found = None if strengths is None else to_numbers(strengths, "strengths", ndim=1)[present]
         longest = float(found.max()) if found is not None and found.max() > 0 else None
-        unusual = outlier_score(model.scale * scores, found, kind=outlier, longest=longest)
+        unusual = cls(model, outlier=outlier, longest=longest).outliers(scores, found)
         return cls(model, sets, Rejection.fit(unusual, reject), outlier, longest)
 
     def probabilities(self, logits: Values) -> Numbers:
@@ -209,78 +251,102 @@ class ClassCalibration(TaskCalibration, kind="classes"):
         fitted.
         """
         scores = self.outliers(logits, strengths)
-        return (
-            np.ones(len(scores), dtype=bool)
-            if self.rejection is None
-            else self.rejection.accept(scores)
-        )
+        if self.rejection is None:
+            return np.ones(len(scores), dtype=bool)
+        return self.rejection.accept(scores)
+
+    def form(self) -> dict[str, Any]:
+        """Return what an exported model says about it, as ``about`` of
+        :func:`hyperproto.export.export_model`.
+        """
+        return {
+            "calibrated": True,
+            "scale": self.model.scale,
+            "outlier": self.outlier,
+            "longest": self.longest,
+            "sets": () if self.sets is None else (self.sets,),
+            "intervals": () if self.interval is None else (self.interval,),
+            "rejection": self.rejection,
+        }
 
     def describe(
         self,
         predicted: Values,
-        scores: Values | None = None,
+        logits: Values | None = None,
         strengths: Values | None = None,
         top: Values | None = None,
     ) -> Confidence:
-        """Return probabilities, outlier scores, sets and rejections; see
-        :class:`TaskCalibration`.
+        """Return the confidence of predictions.
+
+        Parameters
+        ----------
+        predicted : array, shape (n,)
+            Class ids or numbers.
+        logits : array, shape (n, num_classes), optional
+            For classes; without them nothing is said about these.
+        strengths : array, shape (n,), optional
+            How strongly outputs point at their class.
+        top : array of int64, shape (n, k), optional
+            The classes to give probabilities of (default: the predicted one).
         """
-        if scores is None:
+        if self.interval is not None:
+            return Confidence(intervals=self.interval.intervals(predicted))
+        if logits is None:
             return Confidence()
-        probabilities, outliers = self.probabilities(scores), self.outliers(scores, strengths)
-        order = np.argsort(-probabilities, axis=1, kind="stable")
-        inside = None if self.sets is None else self.sets.sets(probabilities)
+        probabilities, outliers = self.probabilities(logits), self.outliers(logits, strengths)
         first = np.asarray(predicted)[:, None] if top is None else np.asarray(top)
+        sets = None
+        if self.sets is not None:
+            members = self.sets.members(probabilities)
+            sets = np.fromiter(members, dtype=object, count=len(members))
         return Confidence(
             probabilities=np.take_along_axis(probabilities, first, axis=1),
             outliers=outliers,
             accepted=None if self.rejection is None else self.rejection.accept(outliers),
-            set_sizes=None if inside is None else inside.sum(axis=1),
-            set_members=None
-            if inside is None
-            else order[np.take_along_axis(inside, order, axis=1)],
+            sets=sets,
         )
 
     def report(
         self, confidence: Confidence, predicted: Values, targets: Values
     ) -> ConfidenceReport | None:
-        """Measure the calibration error, coverage and rejections; None where no label is there."""
-        labels = np.asarray(targets)
-        present = labels >= 0
+        """Compare confidence with the truth: calibration error, coverage and rejections; None where
+        no label is there.
+        """
+        truth = np.asarray(targets)
+        if confidence.intervals is not None and self.interval is not None:
+            present = ~np.isnan(truth)
+            if not present.any():
+                return None
+            low, high = confidence.intervals[present].T
+            inside = (low <= truth[present]) & (truth[present] <= high)
+            return ConfidenceReport(
+                stated_coverage=self.interval.coverage,
+                coverage=float(inside.mean()),
+                width=float((high - low).mean()),
+            )
+        present = truth >= 0
         if confidence.probabilities is None or not present.any():
             return None
-        coverage = set_size = rejection = math.nan
-        if confidence.set_sizes is not None and confidence.set_members is not None:
-            rows = np.repeat(np.arange(len(labels)), confidence.set_sizes)
-            covered = np.bincount(
-                rows, weights=confidence.set_members == labels[rows], minlength=len(labels)
-            )
-            coverage, set_size = (
-                float(covered[present].mean()),
-                float(confidence.set_sizes[present].mean()),
-            )
-        if confidence.accepted is not None:
-            rejection = float(1 - confidence.accepted[present].mean())
-        return ConfidenceReport(
-            calibration_error(
-                confidence.probabilities[present, 0], (np.asarray(predicted) == labels)[present]
-            ),
-            stated_coverage=math.nan if self.sets is None else self.sets.coverage,
-            coverage=coverage,
-            set_size=set_size,
-            stated_rejection=math.nan if self.rejection is None else self.rejection.rate,
-            rejection=rejection,
-        )
+        right = np.asarray(predicted) == truth
+        told: dict[str, float] = {}
+        if confidence.sets is not None and self.sets is not None:
+            pairs = list(zip(truth[present], confidence.sets[present], strict=True))
+            told["stated_coverage"] = self.sets.coverage
+            told["coverage"] = float(np.mean([label in members for label, members in pairs]))
+            told["set_size"] = float(np.mean([len(members) for _, members in pairs]))
+        if confidence.accepted is not None and self.rejection is not None:
+            told["stated_rejection"] = self.rejection.rate
+            told["rejection"] = float(1 - confidence.accepted[present].mean())
+        error = calibration_error(confidence.probabilities[present, 0], right[present])
+        return ConfidenceReport(error, **told)
 
 
-def uncalibrated(space: TaskSpace) -> dict[str, ClassCalibration]:
+def uncalibrated(space: TaskSpace) -> dict[str, TaskCalibration]:
     """Return the probabilities that tasks with classes have by themselves, by the logits of the
     loss.
     """
-    heads, model = space.named_heads(), Temperature(1.0)
-    return {
-        name: ClassCalibration(model, outlier=heads[name].outlier) for name in indexed(space.tasks)
-    }
+    heads = space.named_heads()
+    return {name: TaskCalibration(outlier=heads[name].outlier) for name in indexed(space.tasks)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -313,8 +379,10 @@ class TaskOutputs:
 
     def measure(self, calibration: TaskCalibration) -> ConfidenceReport:
         """Report whether what a calibration says about these examples is true."""
-        predicted = self.scores if self.scores.ndim == 1 else self.scores.argmax(axis=1)
-        confidence = calibration.describe(predicted, self.scores, self.strengths)
+        is_number = self.scores.ndim == 1
+        predicted = self.scores if is_number else self.scores.argmax(axis=1)
+        logits = None if is_number else self.scores
+        confidence = calibration.describe(predicted, logits, self.strengths)
         return calibration.report(confidence, predicted, self.targets) or ConfidenceReport()
 
     def cross_measure(
@@ -332,29 +400,19 @@ class TaskOutputs:
             For classes "ece", and "ece_before", "coverage", "set_size", "rejection" where those
             were fitted; for numbers "coverage" and "width".
         """
-        if len(self.targets) < FEWEST:
+        if len(self.targets) < 20:
             return {}
         order = np.random.default_rng(0).permutation(len(self.targets))
         first, second = (self.rows(part) for part in np.array_split(order, 2))
         reports = [first.measure(fit(second)), second.measure(fit(first))]
-        measures = {
-            name: float(np.mean([getattr(report, key) for report in reports]))
-            for name, key in MEASURES.items()
-        }
+        measures = {}
         if before is not None:
             errors = [half.measure(before).calibration_error for half in (first, second)]
-            measures = {"ece_before": float(np.mean(errors))} | measures
+            measures["ece_before"] = float(np.mean(errors))
+        measures["ece"] = float(np.mean([report.calibration_error for report in reports]))
+        for name in ("coverage", "set_size", "width", "rejection"):
+            measures[name] = float(np.mean([getattr(report, name) for report in reports]))
         return {name: value for name, value in measures.items() if not math.isnan(value)}
-
-
-@dataclass(frozen=True)
-class _Stored:
-    """The parts of ``calibration.json``."""
-
-    tasks: dict[str, dict[str, Any]]
-    examples: int
-    measures: dict[str, Real | None]
-    origin: dict[str, str]
 
 
 @dataclass(frozen=True)
@@ -364,7 +422,7 @@ class Calibration:
 
     Attributes
     ----------
-    tasks : dict of ClassCalibration or ConformalInterval
+    tasks : dict of TaskCalibration
         By task; one unnamed task is called "target".
     examples : int
         How many were fitted on.
@@ -383,30 +441,20 @@ class Calibration:
     def __post_init__(self) -> None:
         check_integer(self.examples, "examples", at_least=1)
 
+    @property
+    def about(self) -> dict[str, dict[str, Any]]:
+        """What an exported model says about each task."""
+        return {name: task.form() for name, task in self.tasks.items()}
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""
-        return {
-            "format": FORMAT,
-            "origin": dict(self.origin),
-            "examples": self.examples,
-            "measures": dict(self.measures),
-            "tasks": {name: task.to_dict() for name, task in self.tasks.items()},
-        }
+        return plain({"format": FORMAT, **asdict(self)})
 
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> Self:
         """Return what :meth:`to_dict` described."""
-        version = stored.get("format") if isinstance(stored, Mapping) else None
+        what, version = "A stored calibration", dict(stored).get("format")
         if version != FORMAT:
-            raise InputError(
-                "A stored calibration",
-                f"have the format {FORMAT}",
-                version,
-                "Calibrate the run again.",
-            )
-        about = read_plain(_Stored, stored, "A stored calibration")
-        tasks = {name: TaskCalibration.from_dict(task) for name, task in about.tasks.items()}
-        measures = {
-            name: float(value) for name, value in about.measures.items() if value is not None
-        }
-        return cls(tasks, about.examples, measures, about.origin)
+            rule = f"have the format {FORMAT}"
+            raise InputError(what, rule, version, "Calibrate the run again.")
+        return read_plain(cls, stored, what)

@@ -1,7 +1,4 @@
-"""How unusual an input is, by what the loss learned to say of known ones; and when to reject it."""
-
-from dataclasses import dataclass
-from typing import Self
+"""How unusual an input is, by what the loss learned to say of known ones."""
 
 import numpy as np
 from scipy.special import log_softmax, logsumexp, softmax
@@ -9,11 +6,6 @@ from scipy.special import log_softmax, logsumexp, softmax
 from hyperproto._core.arrays import Numbers, Values, to_numbers
 from hyperproto._core.checks import check_finite_number, choose
 from hyperproto._core.errors import InputError, arg
-from hyperproto.defaults import REJECTED
-from hyperproto.evaluation.confidence.conformal import conformal_quantile
-from hyperproto.evaluation.confidence.task_calibration import StoredValue
-from hyperproto.runtime import conformal
-from hyperproto.runtime.conformal import check_share
 
 
 def _improbability(logits: Numbers) -> Numbers:
@@ -85,35 +77,3 @@ def outlier_score(
         check_finite_number(longest, "longest", above=0)
         shrink = (longest / np.maximum(best, longest)) ** 2
     return -best * shrink if kind == "strength" else score(found * shrink[:, None])
-
-
-@dataclass(frozen=True)
-class Rejection(conformal.Rejection, StoredValue, kind="rejection"):
-    """Reject what is more unusual than nearly all of the known data.
-
-    Parameters
-    ----------
-    threshold : float
-        Largest outlier score that is accepted; infinity, where too little data was fitted on,
-        accepts everything.
-    rate : float
-        Share of known inputs that may be rejected.
-    """
-
-    @classmethod
-    def fit(cls, scores: Values, rate: float = REJECTED) -> Self:
-        """Choose the threshold on data of the known classes that was not trained on.
-
-        A new known input is rejected with a probability of at most ``rate``, and where scores do
-        not tie of at least ``rate - 1 / (n + 1)``.
-
-        Parameters
-        ----------
-        scores : array, shape (n,)
-            Outlier scores, larger for more unusual inputs.
-        rate : float, default 0.05
-        """
-        return cls(
-            conformal_quantile(to_numbers(scores, "scores", ndim=1), 1 - check_share(rate, "rate")),
-            rate,
-        )
