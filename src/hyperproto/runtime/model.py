@@ -26,7 +26,6 @@ DESCRIPTION, GRAPH, PROTOTYPES = "model.json", "model.onnx", "prototypes.safeten
 LONGEST = 2**27  # bytes of model.json: a million names of classes take a fifth of it
 LARGEST = 2**31  # bytes of model.onnx, as protobuf has it
 MOST = 2**24  # of any whole number: classes, columns, dimensions
-LARGEST_SIDE = 2**13  # pixels
 OUTLIER_SCORES = ("entropy", "probability", "energy", "strength")
 
 
@@ -70,12 +69,8 @@ class InputForm:
             raise InputError("encoder", "be given for tables and texts, and for nothing else")
         width: tuple[int, ...] | None = None
         if self.images is not None:
-            if self.images.stored_side > LARGEST_SIDE or self.images.channels not in (1, 3):
-                raise InputError(
-                    "images",
-                    f"be of at most {LARGEST_SIDE} pixels, in 1 or 3 channels",
-                    self.images,
-                )
+            if self.images.channels not in (1, 3):
+                raise InputError("images", "be in 1 or 3 channels", self.images.channels)
             width = (self.images.size, self.images.size, self.images.channels)
         elif self.encoder is not None:
             if (self.encoder.columns[0].kind == "text") != (self.kind == "text"):
