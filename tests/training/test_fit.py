@@ -35,6 +35,7 @@ def test_the_whole_update_is_plain_gradient_descent(blobs, blob_space):
     """One epoch of one batch equals a bare step written out by hand."""
     network, twin = make_network(), make_network()
     settings = {"epochs": 1, "lr": 0.01, "weight_decay": 1e-4, "schedule": "constant"}
+    settings["reduction"] = "sum"
     hp.fit(network, blob_space, blobs, batch_size=len(blobs), **settings)
     optimizer = torch.optim.SGD(twin.parameters(), lr=0.01, momentum=0.9, weight_decay=1e-4)
     blob_space.loss(twin(blobs.inputs), blobs.targets, reduction="sum").backward()
