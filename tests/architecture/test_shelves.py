@@ -145,7 +145,12 @@ def test_a_space_with_a_closed_form_loads_no_other_codes_and_no_priors():
     loaded = modules_after("import hyperproto as hp; hp.Space(5, hp.Classes(10))")
     unused = "codes.algebra codes.search codes.large codes.ranking priors prototypes.methods"
     assert not loaded & {f"hyperproto.{name}" for name in unused.split()}
-    assert not loaded & {"scipy.stats", "scipy.optimize", "accelerate", "sklearn"}
+    assert not loaded & {"scipy", "sklearn", "joblib", "rich", "PIL", "pyarrow"}
+    own = [name for name in loaded if name.partition(".")[0] == "hyperproto"]
+    paths = [ROOT / "/".join(name.split(".")[1:]) for name in own]
+    files = [path / "__init__.py" if path.is_dir() else path.with_suffix(".py") for path in paths]
+    assert len(files) <= 25
+    assert sum(file.read_text(encoding="utf-8").count("\n") for file in files) <= 5000
 
 
 def test_a_prior_given_as_a_matrix_loads_neither_readers_of_examples_nor_of_files():
