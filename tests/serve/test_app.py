@@ -17,6 +17,7 @@ from PIL import Image
 from starlette.testclient import TestClient
 
 from hyperproto.runtime import Predictor
+from hyperproto.runtime.serve import protocol
 from hyperproto.runtime.serve.app import make_app
 from hyperproto.runtime.serve.options import ServeOptions
 from tests.serve.models import NAMES, write_model
@@ -317,8 +318,8 @@ WRITTEN = b'{"inputs": [{"name": "input", "shape": [1, 5], "datatype": "FP32", "
 TWO_JOBS = tensor(["a", "b"], "BYTES", "job")
 HOSTILE = {
     "not JSON": ("rows", INFER, b"{", JSON, 400),
-    "deep JSON": ("rows", INFER, b"[" * 100_000, JSON, 400),
-    "deep JSON, people": ("rows", "/predict", b"[" * 100_000, JSON, 400),
+    "deep JSON": ("rows", INFER, b"[" * 100_000, JSON, 413),
+    "deep JSON, people": ("rows", "/predict", b"[" * 100_000, JSON, 413),
     "deep data": ("rows", INFER, {"inputs": [{**ONE, "data": json.loads("[" * 90 + "1" + "]" * 90)}]}, JSON, 422),
     "a list": ("rows", INFER, [1], JSON, 422),
     "no inputs": ("rows", INFER, {"inputs": []}, JSON, 422),
@@ -503,3 +504,21 @@ def test_a_page_elsewhere_whose_name_points_here_is_refused(tmp_path):
         ("", 403),
     ):
         assert TestClient(app).get("/v2", headers={"host": host}).status_code == status
+
+
+@pytest.mark.parametrize("path", [INFER, "/predict"])
+def test_a_flood_of_lists_is_refused_before_it_is_read(clients, path, monkeypatch):
+    monkeypatch.setattr("hyperproto.runtime.serve.people.json", None)
+    monkeypatch.setattr(protocol.InferRequest, "model_validate_json", None)
+    flood = b'{"inputs": [{"name": "input", "data": [' + b"[0]," * 2**15 + b"[0]]}]}"
+    reply = clients("rows").post(path, content=flood, headers={"content-type": "application/json"})
+    assert reply.status_code == 413
+    assert "lists" in reply.json()["error"]
+    assert reply.headers["x-content-type-options"] == "nosniff"
+
+
+def test_lists_of_another_shape_are_refused_before_arrays_are_made(clients, monkeypatch):
+    monkeypatch.setattr(protocol, "to_array", pytest.fail)
+    for data in ([[0]] * 1000, [[[0] * 5]], [[0] * 4, 0]):
+        asked = {"inputs": [{**ONE, "shape": [1, 5], "data": data}]}
+        assert clients("rows").post(INFER, json=asked).status_code == 422

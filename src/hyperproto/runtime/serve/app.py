@@ -26,12 +26,13 @@ from ..predictor import AT_ONCE, Predictor
 from . import people, protocol
 from .batching import Batcher
 from .decoding import Decoders
-from .gate import Gate, Metrics, RefusedError
+from .gate import Gate, JsonBounds, Metrics, RefusedError
 from .options import ServeOptions
 
 T = TypeVar("T")
 PAGE = Path(__file__).with_name("page.html")
 SMALL = 2**12  # bytes of a request that is not worth another thread
+LARGE = 2**18  # bytes of one that is read by itself: JSON takes up to 100 times its size in memory
 LONGEST_SENTENCE = 400
 POLICY = (
     "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src blob:; connect-src 'self'; "
@@ -83,13 +84,17 @@ class _Work:
         self.batcher = Batcher(predictor, metrics.rows.observe)
         threads = min(4, os.cpu_count() or 1)
         self.pool = ThreadPoolExecutor(threads, thread_name_prefix="requests")
-        form = self.model.inputs.images
-        self.decoders = None if form is None else Decoders(form, limits.most_pixels, threads)
+        self.large = ThreadPoolExecutor(1, thread_name_prefix="large requests")
+        images = self.model.inputs.images
+        self.decoders = None if images is None else Decoders(images, limits.most_pixels, threads)
         widest = max(
             math.prod(self.model.inputs.shape), sum(len(task.classes) for task in self.model.tasks)
         )
-        self.most_json = limits.most_json
         self.most_rows = max(1, min(limits.most_rows, AT_ONCE // widest))
+        form, lists = self.model.inputs, float("inf")
+        if form.encoder is None:  # else texts may have brackets
+            lists = 64 + 2 * self.most_rows * math.prod(form.shape[:-1])
+        self.json = JsonBounds(limits.most_json, lists)
 
     async def apart(self, size: int, function: Callable[[threading.Event], T]) -> T:
         """Call a function in another thread where it may take long, such that others are answered
@@ -98,8 +103,9 @@ class _Work:
         given_up = threading.Event()
         if size <= SMALL and self.decoders is None:
             return function(given_up)
+        pool = self.large if size > LARGE and self.decoders is None else self.pool
         try:
-            return await asyncio.get_running_loop().run_in_executor(self.pool, function, given_up)
+            return await asyncio.get_running_loop().run_in_executor(pool, function, given_up)
         finally:
             given_up.set()
 
@@ -208,9 +214,7 @@ def _add_inference(routes: APIRouter, work: _Work, name: str) -> None:
         def read(
             given_up: threading.Event,
         ) -> tuple[protocol.InferRequest, dict[str, bool], Any]:
-            asked, binary = protocol.read_request(
-                body, inference_header_content_length, work.most_json
-            )
+            asked, binary = protocol.read_request(body, inference_header_content_length, work.json)
             chosen = protocol.chosen_outputs(asked, known)
             inputs = protocol.read_inputs(asked, binary, form, work.most_rows)
             return asked, chosen, work.prepare(inputs, given_up)
@@ -241,9 +245,7 @@ def _answer_people(app: FastAPI, work: _Work, name: str) -> None:
             body, content_type = await _file_of(request), ""
 
         def read(given_up: threading.Event) -> tuple[Any, bool]:
-            inputs, single = people.read_inputs(
-                body, content_type, form, work.most_rows, work.most_json
-            )
+            inputs, single = people.read_inputs(body, content_type, form, work.most_rows, work.json)
             return work.prepare(inputs, given_up), single
 
         prepared, single = await work.apart(len(body), read)
@@ -257,7 +259,7 @@ def _answer_people(app: FastAPI, work: _Work, name: str) -> None:
 
     @app.get("/")
     async def show() -> Response:
-        headers = {"content-security-policy": POLICY, "x-content-type-options": "nosniff"}
+        headers = {"content-security-policy": POLICY}
         return Response(page, media_type="text/html", headers=headers)
 
 

@@ -6,7 +6,7 @@ import asyncio
 import re
 import time
 from collections.abc import Awaitable, Callable, MutableMapping
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from fastapi.responses import JSONResponse
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
@@ -41,12 +41,20 @@ class RefusedError(Exception):
         )
 
 
-def check_json(size: int, most: int) -> None:
-    """Refuse JSON that is too long: while it is read no other request is answered."""
-    if size > most:
-        raise RefusedError(
-            413, f"The JSON of a request must have at most {most:,} bytes; got {size:,}."
-        )
+class JsonBounds(NamedTuple):
+    """How much JSON is read: while it is, no other request is answered."""
+
+    most_bytes: int
+    most_lists: float  # each takes as long as tens of numbers
+
+    def check(self, body: bytes) -> None:
+        """Refuse what is more, before it is read."""
+        if len(body) > self.most_bytes:
+            got = f"{self.most_bytes:,} bytes; got {len(body):,}"
+            raise RefusedError(413, f"The JSON of a request must have at most {got}.")
+        if body.count(b"[") > self.most_lists:
+            got = f"{self.most_lists:,} lists, as its inputs have"
+            raise RefusedError(413, f"The JSON of a request must have at most {got}.")
 
 
 class Metrics:
@@ -114,6 +122,8 @@ class Gate:
         async def noted(message: Message) -> None:
             nonlocal status
             status = message.get("status", status)
+            if message["type"] == "http.response.start":
+                message["headers"].append((b"x-content-type-options", b"nosniff"))
             await send(message)
 
         self.metrics.in_flight.inc()

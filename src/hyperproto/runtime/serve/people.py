@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ..._core.errors import InputError
 from ..model import InputForm, Model
 from ..predictor import POINT, Predictor, rank
-from .gate import RefusedError, check_json
+from .gate import JsonBounds, RefusedError
 from .protocol import finite, to_array
 
 NEAREST = 3  # classes that are shown on the sphere
@@ -18,7 +18,7 @@ MOST_SHOWN = 256  # categories of a column that the page suggests
 
 
 def read_inputs(
-    body: bytes, content_type: str, form: InputForm, most_rows: int, most_json: int
+    body: bytes, content_type: str, form: InputForm, most_rows: int, bounds: JsonBounds
 ) -> tuple[Any, bool]:
     """Return the inputs that a body holds, as :class:`Predictor` takes them, and whether it is one
     by itself.
@@ -41,7 +41,7 @@ def read_inputs(
         "application/x-www-form-urlencoded",
     ):  # what curl says of its own accord
         raise RefusedError(415, f"This model takes {_wanted(form)} as application/json.")
-    check_json(len(body), most_json)
+    bounds.check(body)
     try:
         value = json.loads(body)
     except (ValueError, RecursionError):

@@ -20,7 +20,7 @@ from pydantic import BaseModel, Field, ValidationError
 from ..._core.errors import InputError
 from ..model import InputForm, Model, TaskForm
 from ..predictor import INPUT, POINT, Predictor
-from .gate import RefusedError, check_json
+from .gate import JsonBounds, RefusedError
 
 Array: TypeAlias = NDArray[Any]
 DTYPES = {"BOOL": "?", "FP16": "<f2", "FP32": "<f4", "FP64": "<f8"}
@@ -70,7 +70,7 @@ class Output(NamedTuple):
 
 
 def read_request(
-    body: bytes, header_length: str | None, most_json: int
+    body: bytes, header_length: str | None, bounds: JsonBounds
 ) -> tuple[InferRequest, bytes]:
     """Return what the JSON of a request says, and the bytes behind it."""
     split = len(body)
@@ -82,9 +82,10 @@ def read_request(
                 400, "Inference-Header-Content-Length must be the number of bytes of the JSON."
             )
         split = int(header_length)
-    check_json(split, most_json)
+    described = body[:split]
+    bounds.check(described)
     try:
-        return InferRequest.model_validate_json(body[:split]), body[split:]
+        return InferRequest.model_validate_json(described), body[split:]
     except ValidationError as error:
         first = error.errors(include_url=False, include_context=False, include_input=False)[0]
         where = "/".join(map(str, first["loc"])) or "The request"
@@ -212,10 +213,22 @@ def _from_json(tensor: Tensor) -> Array:
     about, count = f'Input "{tensor.name}"', math.prod(tensor.shape)
     if tensor.data is None:
         raise InputError(about, "have data")
-    array = to_array(tensor.data, tensor.datatype, about)
-    if array.size != count:
-        raise InputError(about, f"have {count:,} values, as its shape says", f"{array.size:,}")
-    return array.reshape(tensor.shape)
+    if len(tensor.data) != count and not _has_shape(tensor.data, tensor.shape):
+        raise InputError(about, f"have {count:,} values, as its shape says, flat or nested")
+    return to_array(tensor.data, tensor.datatype, about).reshape(tensor.shape)
+
+
+def _has_shape(data: Any, shape: list[int]) -> bool:
+    """Whether nested lists have a shape, found before arrays are made of them: those take 100 bytes
+    for each of two in the request.
+    """
+    if not shape:
+        return not isinstance(data, list)
+    return (
+        isinstance(data, list)
+        and len(data) == shape[0]
+        and all(_has_shape(row, shape[1:]) for row in data)
+    )
 
 
 def to_array(data: list[Any], datatype: str, about: str) -> Array:
