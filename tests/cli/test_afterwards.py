@@ -101,6 +101,29 @@ def test_predict_writes_rows_of_a_table_as_csv(capsys, table_run, tmp_path):  # 
     assert len(path.read_text().splitlines()) == 41
 
 
+def test_a_text_is_predicted_as_it_would_be_in_a_table(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    words = {"card": ["lost", "blocked"], "loan": ["rate", "borrow"]}
+    rows = [[f"is it {words[kind][n % 2]}", kind] for n in range(20) for kind in words]
+    write_csv(tmp_path / "asked.csv", ["about", "kind"], rows)
+    command = ["train", "--table", "asked.csv", "--classes", "kind", "--text", "about"]
+    assert run(capsys, *command, "--epochs", "20")[0] == 0
+    texts = ["My card is LOST", "what rate, ?", " "]
+    write_csv(tmp_path / "new.csv", ["about"], [[text] for text in texts])
+    assert run(capsys, "export", "runs/asked-1", "-o", "model")[0] == 0
+    for place in ("runs/asked-1", "model"):
+        json_of = ["predict", place, "--format", "json"]
+        code, out, err = run(capsys, *json_of, "--text", *texts)
+        assert (code, err) == (0, "")
+        found, in_table = json.loads(out), json.loads(run(capsys, *json_of, "new.csv")[1])
+        assert [row["text"] for row in found] == texts
+        assert [row["predictions"] for row in found] == [row["predictions"] for row in in_table]
+        assert [row["predictions"]["kind"]["name"] for row in found][:2] == ["card", "loan"]
+        for files in ([], ["new.csv", "--text", "lost"]):
+            code, _, err = run(capsys, "predict", place, *files)
+            assert (code, err.splitlines()[0].startswith("hyperproto: FILE")) == (2, True)
+
+
 @pytest.fixture
 def calibrated(capsys, table_run, tmp_path):  # noqa: F811
     """A copy of a run that may be written to, calibrated on its own test part

@@ -135,8 +135,14 @@ def test_an_empty_cell_is_the_median_and_targets_need_not_be_there(table_run, tm
 
 
 def test_mistakes_get_a_sentence(image_run, table_run, tmp_path):
-    with pytest.raises(ValueError, match="`paths` must be at least one file; got none"):
-        predict_files(image_run.folder, [])
+    for paths, texts in (([], []), ([image_run.data], ["a"])):
+        with pytest.raises(ValueError, match="`paths` must be at least one file") as info:
+            predict_files(image_run.folder, paths, texts=texts)
+        assert info.value.got == f"{len(paths)} files and {len(texts)} texts"
+    for run in (image_run, table_run):
+        with pytest.raises(ValueError, match="other inputs") as info:
+            predict_files(run.folder, texts=["a"])
+        assert info.value.argument == "text"
     with pytest.raises(FileNotFoundError, match="must be an image file or a folder; got nothing"):
         predict_files(image_run.folder, [tmp_path / "none.png"])
     with pytest.raises(ValueError, match="must hold images; got none"):

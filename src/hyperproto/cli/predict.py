@@ -16,12 +16,15 @@ from hyperproto.cli.evaluate import StoredRun
 
 @dataclass
 class Predict(StoredRun):
-    """Predict images, or the rows of a table, by a run or an exported model, with its confidence
-    where calibrated.
+    """Predict images, the rows of a table, or texts, by a run or an exported model, with its
+    confidence where calibrated.
     """
 
-    paths: Annotated[Positional[tuple[Path, ...]], arg(metavar="FILE...")]
+    paths: Annotated[Positional[tuple[Path, ...]], arg(metavar="FILE...")] = ()
     """Images and folders of images; for a run on a table, tables with its columns."""
+
+    text: Annotated[tuple[str, ...], arg(metavar="TEXT")] = ()
+    """Texts, in place of files, for a run on a column of text."""
 
     top: int = 3
     """How many classes to name."""
@@ -81,7 +84,8 @@ class Predict(StoredRun):
     def _by_run(self) -> list[dict[str, Any]]:
         from hyperproto.evaluation import predict_files
 
-        found = predict_files(self.open(), self.paths, top=self.top, skip_corrupt=self.skip_corrupt)
+        options = {"texts": self.text, "top": self.top, "skip_corrupt": self.skip_corrupt}
+        found = predict_files(self.open(), self.paths, **options)
         if found.skipped:
             print(
                 f'Left out, unreadable: {len(found.skipped)}, the first "{found.skipped[0]}".',
@@ -104,7 +108,8 @@ class Predict(StoredRun):
         for name in ("which", "skip_corrupt"):
             if getattr(self, name) != getattr(type(self), name):
                 raise InputError(name, "be left out for an exported model", getattr(self, name))
-        rows = predict_files(self.run_folder, self.paths, top=self.top, read=read)
+        options = {"texts": self.text, "top": self.top, "read": read}
+        rows = predict_files(self.run_folder, self.paths, **options)
         return [
             {key: _as_fitted(value) for key, value in row.items() if key != "point"} for row in rows
         ]

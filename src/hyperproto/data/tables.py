@@ -327,9 +327,13 @@ def encode_rows(table: Table, encoder: TableEncoder) -> Tensor:
     """Return the rows of a table as numbers, sparse where they are of text."""
     known = {column.name: table[column.name] for column in encoder.columns}
     are_numbers = {column.name for column in encoder.columns if column.kind == "number"}
-    rows = encoder.encode(
-        {name: c.values if name in are_numbers else c.cells for name, c in known.items()}
-    )
+    cells = {name: c.values if name in are_numbers else c.cells for name, c in known.items()}
+    return encode_cells(cells, encoder)
+
+
+def encode_cells(columns: Mapping[str, Any], encoder: TableEncoder) -> Tensor:
+    """Return the rows of columns of cells as numbers, sparse where they are of text."""
+    rows = encoder.encode(columns)
     if isinstance(rows, SparseRows):
         starts, columns, values = (torch.from_numpy(part) for part in rows[:3])
         return sparse_rows(starts, columns, values, rows.width)

@@ -1,6 +1,6 @@
 """Predictions for a whole data set, and for files without labels."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -10,14 +10,13 @@ import torch
 from torch import Tensor, nn
 
 from hyperproto._core.checks import check_integer, names_or_numbers
-from hyperproto._core.errors import InputError
 from hyperproto._core.files import as_path
 from hyperproto._core.processes import own_device
 from hyperproto.data import ImageData
 from hyperproto.defaults import INFERENCE_BATCH_SIZE
 from hyperproto.evaluation.confidence import Confidence, TaskCalibration
 from hyperproto.evaluation.run_data import AnyRun, open_run
-from hyperproto.runtime.predictor import describe_classes
+from hyperproto.runtime.predictor import check_one_source, describe_classes
 from hyperproto.spaces import OutputSpace, Sphere
 from hyperproto.spaces.output_space import UNNAMED, TaskSpace
 from hyperproto.tasks import indexed
@@ -181,7 +180,7 @@ class FilePredictions:
     ----------
     rows : list of dict
         ``{"file": ..., "predictions": {task: ...}}`` in the order of the files; a table's also have
-        "row", from 1. A class task's prediction is ``{"name", "cosine", "top": [{"name", "cosine"},
+        "row", from 1, and texts "text" in place of "file". A class task's prediction is ``{"name", "cosine", "top": [{"name", "cosine"},
         ...]}``, a range's a number. Spaces other than the sphere have "score" in place of "cosine".
         Where the run is calibrated for these weights each class also has its "probability"; a class
         task's prediction also the names in its "set" and, where a threshold was fitted, whether it
@@ -196,9 +195,14 @@ class FilePredictions:
 
 
 def predict_files(
-    run: AnyRun, paths: Iterable[str | Path], *, top: int = 3, skip_corrupt: bool = False
+    run: AnyRun,
+    paths: Iterable[str | Path] = (),
+    *,
+    texts: Sequence[str] = (),
+    top: int = 3,
+    skip_corrupt: bool = False,
 ) -> FilePredictions:
-    """Predict images, or the rows of tables, prepared as the training data of a stored run was.
+    """Predict images, rows of tables or texts, prepared as the training data of a stored run was.
 
     Parameters
     ----------
@@ -206,15 +210,16 @@ def predict_files(
     paths : iterable of path
         Image files and folders of such, at any depth; for a run on a table, tables that have its
         columns, or the column of its images.
+    texts : sequence of str
+        In place of files, for a run on a column of text.
     top : int, default 3
         How many classes to name for each class task.
     skip_corrupt : bool, default False
         Leave out images that cannot be read; otherwise the first of them is named in an error.
     """
     run, given = open_run(run), [as_path(path) for path in paths]
-    if not given:
-        raise InputError("paths", "be at least one file", "none")
-    data, origins = run.read_unlabeled(given, skip_corrupt=skip_corrupt)
+    check_one_source(given, texts)
+    data, origins = run.read_unlabeled(given, texts=texts, skip_corrupt=skip_corrupt)
     calibration = run.calibration
     options: Any = {
         "batch_size": run.batch_size,

@@ -5,7 +5,7 @@ without labels.
 import hashlib
 import inspect
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
@@ -26,7 +26,7 @@ from hyperproto.data.preprocessing import (
 from hyperproto.data.readers import OWN, READERS, detect, read_data
 from hyperproto.data.source import Unseen, join
 from hyperproto.data.table_files import is_table, read_columns
-from hyperproto.data.tables import encode_rows
+from hyperproto.data.tables import encode_cells, encode_rows
 from hyperproto.defaults import INFERENCE_BATCH_SIZE
 from hyperproto.evaluation.confidence import Calibration
 from hyperproto.runtime.images import EXTENSIONS
@@ -172,7 +172,7 @@ class OpenRun:
         return source
 
     def read_unlabeled(
-        self, paths: Iterable[Path], *, skip_corrupt: bool = False
+        self, paths: Iterable[Path], *, texts: Sequence[str] = (), skip_corrupt: bool = False
     ) -> tuple[Arrays | ImageData, list[dict[str, Any]]]:
         """Return inputs without targets, prepared as the run's training data was, and where each
         came from.
@@ -180,7 +180,10 @@ class OpenRun:
         Parameters are those of :func:`~hyperproto.evaluation.predict_files`.
         """
         preprocessing = run_preprocessing(self.record)
-        inputs, origins = unlabeled(self.record, preprocessing, paths)
+        if texts:
+            inputs, origins = _encode_texts(texts, preprocessing)
+        else:
+            inputs, origins = unlabeled(self.record, preprocessing, paths)
         data = _prepare(Split(inputs, {}), preprocessing, skip_corrupt)
         if isinstance(inputs, ImageFiles) and isinstance(data, ImageData) and data.skipped:
             left_out = set(data.skipped)
@@ -400,3 +403,14 @@ def _read_rows(
         parts.append(encode_rows(table, preprocessing.encoder))
         origins += [{"file": str(path), "row": row} for row in range(1, len(parts[-1]) + 1)]
     return join_rows(parts), origins
+
+
+def _encode_texts(
+    texts: Sequence[str], preprocessing: Preprocessing
+) -> tuple[Tensor, list[dict[str, Any]]]:
+    encoder = preprocessing.encoder if isinstance(preprocessing, TablePreprocessing) else None
+    if encoder is None or encoder.columns[0].kind != "text":
+        got = "images" if encoder is None else "columns of a table"
+        raise InputError("text", "be left out for a run on other inputs", got)
+    rows = encode_cells({encoder.names[0]: texts}, encoder)
+    return rows, [{"text": text} for text in texts]

@@ -40,8 +40,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     )
     predict.add_argument("model", type=Path, help="the folder of an exported model")
     predict.add_argument(
-        "paths", type=Path, nargs="+", metavar="FILE", help="images and folders of them, or tables"
+        "paths", type=Path, nargs="*", metavar="FILE", help="images and folders of them, or tables"
     )
+    predict.add_argument("--text", nargs="+", default=(), help="texts, in place of files")
     predict.add_argument("--top", type=int, default=3, help="how many classes to name (default: 3)")
     served = verbs.add_parser("serve", help="answer requests over HTTP, with a page to try it")
     served.add_argument("model", nargs="?", help="the folder of an exported model")
@@ -60,7 +61,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
             told = {item.name: getattr(given, item.name) for item in fields(ServeOptions)}
             return serve(given.model, ServeOptions(**told))
-        for row in predict_files(given.model, given.paths, top=given.top):
+        for row in predict_files(given.model, given.paths, texts=given.text, top=given.top):
             print(json.dumps(row))
     except (HyperprotoError, OSError) as error:
         print(f"hyperproto-runtime: {error}", file=sys.stderr)
@@ -69,21 +70,29 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def predict_files(
     folder: str | Path,
-    paths: Sequence[str | Path],
+    paths: Sequence[str | Path] = (),
     *,
+    texts: Sequence[str] = (),
     top: int = 3,
     read: Callable[[Path], list[dict[str, Any]]] | None = None,
 ) -> Iterator[dict[str, Any]]:
-    """Yield for each image, or row of a table, its file and what :meth:`Predictor.answer` says
-    about it.
+    """Yield for each image, row of a table or text, where it is from and what
+    :meth:`Predictor.answer` says about it.
 
     ``read`` returns the rows of a table (default: :func:`read_table`).
     """
     from .images import EXTENSIONS
-    from .predictor import IMAGES_AT_ONCE, Predictor
+    from .predictor import IMAGES_AT_ONCE, Predictor, check_one_source
 
+    check_one_source(paths, texts)
     predictor = Predictor(folder)
     kind = predictor.model.inputs.kind
+    if texts:
+        if kind != "text":
+            raise InputError("text", "be left out for a model of other inputs", kind)
+        for text, answer in zip(texts, predictor.answer(texts, top=top), strict=True):
+            yield {"text": text, **answer}
+        return
     if kind == "images":
         files = [file for path in map(Path, paths) for file in _images_in(path, EXTENSIONS)]
         for start in range(0, len(files), IMAGES_AT_ONCE):

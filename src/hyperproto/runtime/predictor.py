@@ -516,6 +516,13 @@ def _check_graph(session: Any, model: Model, folder: Path) -> None:
         raise ModelError(f'"{folder / GRAPH}"', wrong, "something else", "Export the model again.")
 
 
+def check_one_source(paths: Sequence[Any], texts: Sequence[str]) -> None:
+    """Raise unless there are either files to predict or texts."""
+    if bool(paths) == bool(texts):
+        got = f"{len(paths)} files and {len(texts)} texts"
+        raise InputError("paths", "be at least one file, or be left out for texts", got)
+
+
 def _prepare_rows(inputs: Any, form: InputForm) -> Any:
     """Return rows as the graph takes them, shape (n, ...), sparse ones as they are; arrays are
     taken to be such.
