@@ -17,7 +17,7 @@ def exported(tmp_path_factory):
     folder = tmp_path_factory.mktemp("exported") / "model"
     space = hp.Space(4, kind=hp.Classes(["cat", "dog", "bird"]), size=hp.Range(0, 9))
     sets = {"kind": "conformal_sets", "threshold": 0.7, "coverage": 0.9}
-    fitted = {"model": {"scale": 3.0}, "outlier": "length", "sets": sets, "rejection": None}
+    fitted = {"model": {"scale": 3.0}, "outlier": "strength", "sets": sets, "rejection": None}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         export_model(

@@ -123,7 +123,7 @@ def fit_calibration(
 
         def fit(part: TaskOutputs, name: str = name) -> TaskCalibration:
             if name in ranges:
-                low, high = ranges[name].low, ranges[name].high
+                low, high = ranges[name].bounds
                 return ConformalInterval.fit(
                     part.scores, part.targets, coverage, low=low, high=high
                 )
