@@ -2,8 +2,7 @@ import numpy as np
 import pytest
 import torch
 from sklearn.base import clone
-from sklearn.datasets import load_breast_cancer, load_digits, load_wine
-from sklearn.metrics import log_loss
+from sklearn.datasets import load_digits, load_wine
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
@@ -17,7 +16,7 @@ def test_points_lie_on_the_sphere_and_cosines_are_to_the_prototypes(three_kinds)
     points = model.transform(X)
     np.testing.assert_allclose(np.linalg.norm(points, axis=1), 1)
     marks = model.space_.prototypes["target"].vectors.numpy()
-    np.testing.assert_allclose(points @ marks.T, model.decision_function(X), atol=1e-9)
+    np.testing.assert_allclose(points @ marks.T, model.cosines(X), atol=1e-9)
     assert model.predict(X).tolist() == model.classes_[(points @ marks.T).argmax(axis=1)].tolist()
     assert model.score(X, y) > 0.9
 
@@ -103,7 +102,7 @@ def test_partial_fit_learns_in_passes_and_knows_classes_that_have_not_come_yet(t
     for _ in range(15):
         model.partial_fit(X, y)
     assert model.score(X, y) > max(first, 0.9)
-    with pytest.raises(ValueError, match="must hold only the 3 known classes; got 'dog' in row 0"):
+    with pytest.raises(ValueError, match=r'"dog" \(1 unseen in 1 of 2 rows\)'):
         model.partial_fit(X[:2], ["dog", "ant"])
     with pytest.raises(ValueError, match="as in the first call"):
         model.partial_fit(X, y, classes=["ant", "bee"])
@@ -158,7 +157,7 @@ def test_wrong_settings_are_answered_by_a_sentence_at_fit(three_kinds):
         HypersphericalClassifier(dim=1).fit(X, y)
     with pytest.raises(ValueError, match='must be "auto" or "mlp" for a table; got "resnet-8"'):
         HypersphericalClassifier(backbone="resnet-8").fit(X, y)
-    with pytest.raises(ValueError, match=r"at least two classes; got one class, 0\.0\."):
+    with pytest.raises(ValueError, match=r"at least two classes .*; got one class, 0\.0\."):
         HypersphericalClassifier().fit(X, np.zeros(90))
     with pytest.raises(
         ValueError, match=r"images of shape \(n, channels, height, width\); got \(90, 2, 2\)"
@@ -228,15 +227,3 @@ def test_too_few_held_out_rows_for_a_promise_are_said():
     with pytest.warns(UserWarning, match="with coverage=0.95 every class is in every set"):
         assert model.conformal_sets(X[:5], coverage=0.95).all()
     assert model.conformal_sets(X[:5], coverage=0.9).shape == (5, 3)
-
-
-def test_probabilities_of_two_classes_are_those_of_the_angle():
-    inputs, labels = load_breast_cancer(return_X_y=True)
-    train, test = slice(None, None, 2), slice(1, None, 2)
-    losses = {}
-    for loss in ("auto", "free_norm_softmax"):
-        model = HypersphericalClassifier(loss=loss, random_state=0).fit(
-            inputs[train], labels[train]
-        )
-        losses[loss] = log_loss(labels[test], model.predict_proba(inputs[test]))
-    assert losses["auto"] < losses["free_norm_softmax"] / 2

@@ -11,6 +11,7 @@ import hyperproto as hp
 from hyperproto.data import ImagePreprocessing, Source, read_image_folder, read_table, training_data
 from hyperproto.models import DigitNet, create_backbone
 from hyperproto.training import DataSpec, Run, RunSpec
+from hyperproto.training.folder import RunFolder
 from tests.data import layouts
 
 SIZE = 8
@@ -92,8 +93,9 @@ def table_run(tmp_path_factory) -> Trained:
         valid=valid,
         epochs=3,
         batch_size=8,
-        folder=root / "run",
+        folder=RunFolder(
+            root / "run", RunSpec(data=DataSpec(reader="table", path=str(path), options=options))
+        ),
         preprocessing=source.preprocessing,
-        spec=RunSpec(data=DataSpec(reader="table", path=str(path), options=options)),
     )
     return Trained(run, root / "run", path, source, valid)

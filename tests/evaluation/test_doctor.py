@@ -17,6 +17,7 @@ from hyperproto.evaluation.doctor import split_outputs
 from hyperproto.evaluation.findings import Evidence, SplitOutputs
 from hyperproto.models import create_backbone
 from hyperproto.training import DataSpec, RunSpec, read_run
+from hyperproto.training.folder import RunFolder
 from tests.cli.test_cli import run as run_verb
 
 NAMES = ["left", "middle", "right"]
@@ -68,9 +69,10 @@ def train(
         epochs=epochs,
         batch_size=16,
         lr=lr,
-        folder=folder,
+        folder=RunFolder(
+            folder, RunSpec(data=DataSpec(reader="table", path=str(path), options=columns))
+        ),
         preprocessing=source.preprocessing,
-        spec=RunSpec(data=DataSpec(reader="table", path=str(path), options=columns)),
         progress=False,
         **options,
     )

@@ -17,6 +17,7 @@ from hyperproto.evaluation.predict import TaskPredictions
 from hyperproto.models import create_backbone
 from hyperproto.report import run_page, write_run_page
 from hyperproto.training import DataSpec, RunSpec
+from hyperproto.training.folder import RunFolder
 from tests.cli.test_cli import run
 from tests.evaluation.conftest import image_run, table_run  # noqa: F401  # fixtures
 
@@ -90,9 +91,11 @@ def text_run(tmp_path_factory):
         training_data(source.train, source.preprocessing),
         valid=training_data(source.test, source.preprocessing),
         epochs=1,
-        folder=root / "run",
+        folder=RunFolder(
+            root / "run",
+            RunSpec(data=DataSpec(reader="table", path=str(root / "texts.csv"), options=options)),
+        ),
         preprocessing=source.preprocessing,
-        spec=RunSpec(data=DataSpec(reader="table", path=str(root / "texts.csv"), options=options)),
     )
     return root / "run"
 

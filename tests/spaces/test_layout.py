@@ -41,13 +41,13 @@ def test_given_prototypes_take_their_dimension():
             {"a": Range(0, 1), "b": Classes(3)},
             "A block of one axis has no directions.*Raise `dim` by at least 1",
         ),
-        (3, {"a": Classes(3), "b": Classes(3)}, "must leave the class tasks 4 axes.*got 3"),
+        (3, {"a": Classes(3), "b": Classes(3)}, "must leave the tasks 4 axes.*got 3"),
         (
             3,
             {"a": Classes(place(9, 2))},
             "must leave the given prototypes their 2 axes; got 3. Lower `dim` by 1",
         ),
-        (2, {"a": Classes(place(9, 3))}, "must leave the class tasks 3 axes.*got 2"),
+        (2, {"a": Classes(place(9, 3))}, "must leave the tasks 3 axes.*got 2"),
         (2, {"a": Range(0, 1), "b": LINE}, "A block of one axis has no directions"),
     ],
 )

@@ -50,7 +50,7 @@ def test_a_nested_dict_is_a_taxonomy():
 @pytest.mark.parametrize(("low", "high"), [(-1e308, 1e308), (0.0, 1e-310)])
 def test_a_range_that_cannot_be_divided_by_is_refused(low, high):
     with pytest.raises(
-        ValueError, match="`high` must be at a distance from `low` that can be divided by"
+        ValueError, match="`high` must be at a distance from `low` that floats hold"
     ):
         hp.Range(low, high)
 

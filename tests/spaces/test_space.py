@@ -21,7 +21,7 @@ NAMES = ["2", "3", "4", "5", "7"]
 
 @pytest.fixture
 def joint() -> Space:
-    return Space(3, digit=Classes(NAMES), angle=Range(0, 180))
+    return Space(3, digit=Classes(NAMES, loss="paper"), angle=Range(0, 180, margin=0))
 
 
 def outputs(n, dim, generator, dtype=torch.float64):
@@ -29,7 +29,7 @@ def outputs(n, dim, generator, dtype=torch.float64):
 
 
 def test_one_task_takes_and_gives_bare_tensors(generator):
-    space = Space(4, Classes(10))
+    space = Space(4, Classes(10, loss="paper"))
     z, y = outputs(6, 4, generator), torch.arange(6)
     prototypes = space.prototypes.vectors
     torch.testing.assert_close(space.loss(z, y), squared_cosine_loss(z, prototypes, y))
@@ -61,7 +61,7 @@ def test_the_joint_loss_is_equation_1_plus_equation_7(joint, generator):
 
 
 def test_separate_tasks_read_axes_of_their_own(generator):
-    tasks = {"digit": Classes(NAMES), "angle": Range(0, 180, loss="absolute")}
+    tasks = {"digit": Classes(NAMES, loss="paper"), "angle": Range(0, 180, loss="absolute")}
     space = Space(12, tasks, separate=True)
     z = outputs(8, 12, generator)
     targets = {
@@ -81,7 +81,7 @@ def test_separate_tasks_read_axes_of_their_own(generator):
     assert points.norm(dim=1).tolist() == pytest.approx([1.0] * 8)
     again = space_from_dict(space.to_dict(), space.prototypes_by_task())
     assert again.separate
-    assert again.tasks["angle"] == tasks["angle"]
+    assert again.tasks["angle"] == space.tasks["angle"]
     torch.testing.assert_close(again.loss(z, targets), space.loss(z, targets))
 
 
@@ -93,7 +93,7 @@ def test_separate_tasks_need_two_axes_each():
 
 
 def test_autograd_of_a_double_space_is_equation_2_to_1e_12(generator):
-    space = Space(5, Classes(20)).double()
+    space = Space(5, Classes(20, loss="paper")).double()
     z, y = outputs(12, 5, generator), torch.arange(12)
     space.loss(z, y, reduction="sum").backward()
     torch.testing.assert_close(
@@ -102,7 +102,7 @@ def test_autograd_of_a_double_space_is_equation_2_to_1e_12(generator):
 
 
 def test_keywords_and_a_mapping_are_the_same(joint):
-    mapped = Space(3, {"digit": Classes(NAMES), "angle": Range(0, 180)})
+    mapped = Space(3, joint.tasks)
     assert mapped.names == joint.names
     assert torch.equal(mapped.heads[0].prototypes, joint.heads[0].prototypes)
 
@@ -129,7 +129,7 @@ def test_task_names_may_be_any_string(generator):
 
 
 def test_several_ranges_can_reach_every_combination(generator):
-    space = Space(4, a=Range(0, 1), b=Range(-1, 1), kind=Classes(3))
+    space = Space(4, a=Range(0, 1), b=Range(-1, 1), kind=Classes(3, loss="paper"))
     a, b, kind = torch.tensor([0.2, 0.9]), torch.tensor([0.5, -0.9]), torch.tensor([2, 0])
     ra, rb = 2 * a - 1, b
     p = space.prototypes["kind"].vectors[kind].float()
@@ -294,7 +294,7 @@ def test_spaces_that_make_no_sense_get_a_sentence():
     with pytest.raises(ValueError, match="A space must have at least one task"):
         Space(3)
     with pytest.raises(
-        TypeError, match=r"A task must be hp.Classes\(...\) or hp.Range\(...\); got int"
+        TypeError, match=r"A task must be a task such as hp.Classes\(10\) .*; got int"
     ):
         Space(3, 10)
     with pytest.raises(TypeError, match='Task "digit" must be hp.Classes'):

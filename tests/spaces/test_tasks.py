@@ -6,6 +6,7 @@ import torch
 from sklearn.utils.class_weight import compute_class_weight
 
 from hyperproto import Classes, Prototypes, Range, Space, place
+from hyperproto._core.errors import InputError
 from hyperproto.losses import CosineSoftmax
 from hyperproto.tasks import task_from_dict
 
@@ -20,14 +21,45 @@ def test_classes_from_a_count_names_or_prototypes():
 def test_names_and_ids_translate_both_ways():
     task = Classes(["cat", "dog"])
     assert task.encode(["dog", None, "cat"]).tolist() == [1, -1, 0]
-    assert task.decode(torch.tensor([1, -1, 0])) == ["dog", None, "cat"]
-    assert Classes(3).decode(torch.tensor([2])) == [2]
-    with pytest.raises(
-        ValueError, match='Unknown class "dgo". Choose from: "cat", "dog". Did you mean "dog"?'
-    ):
+    assert task.decode(np.array([1, -1, 0])).tolist() == ["dog", None, "cat"]
+    assert Classes(3).decode(np.array([2])).tolist() == [2]
+    with pytest.raises(InputError) as refused:
         task.encode(["dgo"])
-    with pytest.raises(ValueError, match="Classes without names must be given by their ids"):
+    assert refused.value.got == '"dgo" (1 unseen in 1 of 1 rows)'
+    assert 'Did you mean "dog"?' in refused.value.advice
+    assert task.encode(["dgo", "cat"], unseen="missing").tolist() == [-1, 0]
+    with pytest.raises(InputError):
         Classes(3).encode(["cat"])
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        np.array(["b", "a"]),
+        np.array(["b", "a"], dtype=object),
+        np.array([3, -1], dtype=np.int16),
+        np.array([0.5, -1.0]),
+        np.array([True, False]),
+        np.array(["2001-01-01", "1999-01-01"], dtype="datetime64[D]"),
+    ],
+)
+def test_classes_come_back_in_the_dtype_they_had(values):
+    task = Classes.fit(values)
+    assert task.values.dtype == values.dtype
+    assert np.array_equal(task.decode(task.encode(values)), values)
+    assert Classes.fit(["b", "a", None]).values.dtype.kind == "U"  # as cells of a table
+
+
+def test_labels_that_are_no_classes_get_a_sentence():
+    with pytest.raises(InputError, match="one class") as refused:
+        Classes.fit(np.zeros(3))
+    assert refused.value.argument == "y"
+    with pytest.raises(TypeError) as mixed:
+        Classes.fit(np.array(["a", 1], dtype=object))
+    assert mixed.value.got == str(["int", "str"])
+    with pytest.raises(InputError) as short:
+        Classes(3, labels=np.array([1, 2]))
+    assert short.value.argument == "labels"
 
 
 def test_bad_classes_get_a_sentence():
@@ -61,7 +93,7 @@ def test_labels_of_any_integer_dtype_pass(dtype):
 
 def test_ids_that_are_no_class_are_not_decoded():
     with pytest.raises(ValueError, match=r"got -2 in row 0"):
-        Classes(["a", "b"]).decode(torch.tensor([-2]))
+        Space(2, Classes(["a", "b"])).decode(torch.tensor([-2]))
 
 
 def test_range_maps_bounds_to_poles_and_the_middle_to_the_equator():
@@ -89,8 +121,8 @@ def test_clip_takes_values_beyond_the_bounds_for_the_bounds():
 
 
 def test_numbers_translate_both_ways():
-    assert Range(0, 1).encode([0.5, None])[1].isnan()
-    assert Range(0, 1).decode(torch.tensor([0.5, math.nan])) == [0.5, None]
+    assert np.isnan(Range(0, 1).encode([0.5, None])[1])
+    assert Space(2, Range(0, 1)).decode(torch.tensor([0.5, math.nan])) == [0.5, None]
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 """``hyperproto train``: train on the paper's data, on your own, or on the digits."""
 
 import json
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields, make_dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
@@ -21,6 +21,7 @@ from hyperproto.spec import (
     SphereSpec,
     TrainSettings,
 )
+from hyperproto.tasks import task
 
 if TYPE_CHECKING:
     from hyperproto.training import Run
@@ -82,8 +83,26 @@ class ReadingOptions:
     """More options of the reader, such as from_year=1900 for OmniArt; see docs/how-to/data.md."""
 
 
+KINDS = [kind for kind in task.KINDS if kind not in ("classes", "range")]
+
+KindOptions = make_dataclass(
+    "KindOptions",
+    [
+        (
+            kind,
+            Annotated[tuple[str, ...], arg(metavar="COLUMN")],
+            field(default=(), metadata={"help": f"The columns of a table to predict as {kind}."}),
+        )
+        for kind in KINDS
+    ],
+    frozen=True,
+    kw_only=True,
+)
+"""An option for each other kind of task."""
+
+
 @dataclass(frozen=True, kw_only=True)
-class DataOptions(LoadingSpec, ReadingOptions):
+class DataOptions(LoadingSpec, ReadingOptions, KindOptions):  # type: ignore[misc,valid-type]
     """What to train on."""
 
     def spec(self, seed: int) -> DataSpec:
@@ -93,6 +112,7 @@ class DataOptions(LoadingSpec, ReadingOptions):
         options = plain({name: getattr(self, name) for name in FOR_READER} | {"ranges": self.range})
         options |= {"test": self.test, "bounds": read_bounds(self.bounds)}
         options |= read_pairs(self.reader_options, "reader_options")
+        options |= {"kinds": {name: kind for kind in KINDS for name in getattr(self, kind)}}
         loading = {item.name: getattr(self, item.name) for item in fields(LoadingSpec)}
         described = describe_data(self.data or "digits", self.reader, seed=seed, **options)
         return replace(described, image_size=self.size, **loading)

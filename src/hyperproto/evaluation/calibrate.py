@@ -122,8 +122,10 @@ def fit_calibration(
 
         def fit(part: TaskOutputs, name: str = name) -> TaskCalibration:
             if name in ranges:
-                ends = {"low": ranges[name].low, "high": ranges[name].high}
-                fitted = ConformalInterval.fit(part.scores, part.targets, coverage, **ends)
+                low, high = ranges[name].bounds
+                fitted = ConformalInterval.fit(
+                    part.scores, part.targets, coverage, low=low, high=high
+                )
                 return TaskCalibration(interval=fitted)
             known, was = (part.scores, part.targets, part.strengths), before[name]
             return TaskCalibration.fit(

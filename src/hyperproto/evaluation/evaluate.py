@@ -70,7 +70,7 @@ class ClassReport:
 
 @dataclass(frozen=True)
 class RangeReport:
-    """A range: quantiles of the absolute error, the mean error, and the share of values beyond the
+    """A number: quantiles of the absolute error, the mean error, and the share of values beyond the
     bounds.
 
     ``confidence`` is None where the run is not calibrated.
@@ -311,20 +311,21 @@ def _report_classes(
 
 
 def _report_range(
-    task: Any, predicted: Tensor, values: Tensor, confidence: ConfidenceReport | None
+    task: Task, predicted: Tensor, values: Tensor, confidence: ConfidenceReport | None
 ) -> RangeReport:
     present = ~values.isnan()
     there = values[present].double()
     quantiles = error_quantiles(predicted, values, LEVELS)
+    low, high = task.bounds
     return RangeReport(
         labels=len(there),
         missing=len(values) - len(there),
-        low=task.low,
-        high=task.high,
+        low=low,
+        high=high,
         quantiles={
             f"{100 * level:g}": error for level, error in zip(LEVELS, quantiles, strict=True)
         },
         bias=float((predicted[present].double() - there).mean()),
-        beyond=float(((there < task.low) | (there > task.high)).double().mean()),
+        beyond=float(((there < low) | (there > high)).double().mean()),
         confidence=confidence,
     )

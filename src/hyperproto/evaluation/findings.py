@@ -309,18 +309,19 @@ def targets_at_bound(run: Evidence) -> Iterator[Finding]:
     """
     for name, task in numeric(run.tasks).items() if run.splits else ():
         values = run.splits[0].targets[name].double()
-        values, slack = values[~values.isnan()], 1e-6 * (task.high - task.low)
-        low = float((values <= task.low + slack).double().mean()) if len(values) else 0.0
-        high = float((values >= task.high - slack).double().mean()) if len(values) else 0.0
+        least, most = task.bounds
+        values, slack = values[~values.isnan()], 1e-6 * (most - least)
+        low = float((values <= least + slack).double().mean()) if len(values) else 0.0
+        high = float((values >= most - slack).double().mean()) if len(values) else 0.0
         if max(low, high) > AT_BOUND:
             yield Finding(
                 "targets at a bound",
                 "warning",
-                f"{name}: {100 * low:.0f} % of the {run.splits[0].name} values are at or below {task.low:g}, "
-                f"{100 * high:.0f} % at or above {task.high:g}.",
+                f"{name}: {100 * low:.0f} % of the {run.splits[0].name} values are at or below {least:g}, "
+                f"{100 * high:.0f} % at or above {most:g}.",
                 "Widen the range to hold all values, give it a margin such as 0.1, or take logarithms of values that "
                 "are mostly small; if the bound is a limit of the instrument, those values are not known.",
-                {"at_low": low, "at_high": high, "low": task.low, "high": task.high},
+                {"at_low": low, "at_high": high, "low": least, "high": most},
             )
 
 

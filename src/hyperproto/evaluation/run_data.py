@@ -33,7 +33,7 @@ from hyperproto.runtime.images import EXTENSIONS
 from hyperproto.spaces import OutputSpace
 from hyperproto.spaces.output_space import TaskSpace
 from hyperproto.spec import DataSpec, ResolvedSettings
-from hyperproto.tasks import Task, indexed, numeric
+from hyperproto.tasks import Task
 from hyperproto.training import RunRecord, load, read_run
 from hyperproto.training.build import cut_source
 from hyperproto.training.load import CALIBRATION
@@ -288,8 +288,8 @@ def _table_columns(record: RunRecord, tasks: Mapping[str, Task]) -> dict[str, An
             "none",
             advice,
         )
-    columns = {"classes": list(indexed(tasks)), "ranges": list(numeric(tasks))}
-    return {**columns, "columns": preprocessing.encoder.names}
+    kinds = {name: task.kind for name, task in tasks.items()}
+    return {"kinds": kinds, "columns": preprocessing.encoder.names}
 
 
 def _unseen_option(reader: str, unseen: Unseen) -> dict[str, Any]:

@@ -103,6 +103,9 @@ class Classes(Task):
             scale=None if scale is None else check_finite_number(scale, "scale", above=0),
         )
         vars(self).update(class_weight=_read_weights(class_weight, self.num_classes))
+        if labels is not None and len(labels) != self.num_classes:
+            rule = f"have {self.num_classes} values, one per class"
+            raise InputError("labels", rule, len(labels))
 
     # -- values --------------------------------------------------------------------------------
 
@@ -406,9 +409,10 @@ def _read_classes(classes: Any) -> Any:
     if isinstance(classes, Mapping):
         from hyperproto.priors.taxonomy import leaves
 
-        _read_classes(leaves(classes) or ())
-        return classes
-    if isinstance(classes, str) or getattr(classes, "ndim", 0) > 1:
+        if found := leaves(classes):
+            _read_classes(found)
+            return classes
+    if isinstance(classes, str | Mapping) or getattr(classes, "ndim", 0) > 1:
         got = f'one string, "{classes}"' if isinstance(classes, str) else type(classes).__name__
         advice = "hp.Prototypes.from_tensor takes vectors of your own."
         raise InputTypeError("classes", "be a number or a list of names", got, advice)

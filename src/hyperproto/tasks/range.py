@@ -122,6 +122,11 @@ class Range(Task):
         """The bounds."""
         return [self.low, self.high]
 
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """The bounds."""
+        return self.low, self.high
+
     def encode(self, values: Any, about: str = "y", *, unseen: str = "error") -> NDArray[Any]:
         """Return numbers, shape (n,), NaN where missing."""
         given = [nan if value is None else float(value) for value in values]
@@ -252,15 +257,6 @@ class Range(Task):
         """Return the bounds, the margin, and a loss that is not the paper's."""
         loss = "" if self.loss == "squared" else f"; {self.loss} error"
         return f"{self.low:g} to {self.high:g}, margin={self.margin}{loss}"
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values."""
-        return {"task": self.kind, **vars(self)}
-
-    @classmethod
-    def from_dict(cls, values: dict[str, Any], prototypes: Any = None) -> Self:
-        """Rebuild what :meth:`to_dict` described."""
-        return cls(**values)
 
 
 def widest(values: Tensor) -> torch.dtype:

@@ -14,6 +14,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from importlib import import_module
+from math import inf
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, cast
 
 import numpy as np
@@ -111,6 +112,11 @@ class Task(ABC):
     def known_values(self) -> list[Any]:
         """What it found in the values of training: a run that goes on must find the same."""
 
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """The least and the largest number that it predicts, for a number."""
+        return -inf, inf
+
     def describe_values(self, parts: Mapping[str, Tensor]) -> dict[str, Any]:
         """Return what ``hyperproto data check`` says about targets, for each part of the data."""
         missing = {name: {"missing": int((~self.present(t)).sum())} for name, t in parts.items()}
@@ -185,14 +191,14 @@ class Task(ABC):
     def describe(self) -> str:
         """Return what it is in a few words, for a ``repr``."""
 
-    @abstractmethod
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for a run's config, "task" with its kind among them."""
+        return {"task": self.kind, **vars(self)}
 
     @classmethod
-    @abstractmethod
     def from_dict(cls, values: dict[str, Any], prototypes: Any = None) -> Self:
         """Rebuild what :meth:`to_dict` described, with its prototypes where it has any."""
+        return cls(**values)
 
 
 def task_kind(kind: str) -> type[Task]:

@@ -225,7 +225,7 @@ def _check_losses(described: Any, folder: Path) -> None:
     with _explained(folder, "space"):
         names = [task["loss"]["name"] for task in described["tasks"] if task["task"] == "classes"]
     for name in names:
-        if name not in LOSSES:
+        if name not in (*LOSSES, "auto"):  # which baselines keep
             raise InputError(
                 "space", f'be given for "{folder}", whose loss "{name}" is not one of hyperproto'
             )

@@ -127,6 +127,7 @@ def _build_sphere(
         and not placing
         and not separate
         and spec.kind != "composite"
+        and bool(indexed(tasks))
         and defaults.uses_prior(*_counts(tasks), dim, spec.loss, frozen=frozen)
     )
     if spec.loss == "auto" and by_data and frozen:

@@ -94,7 +94,7 @@ def test_what_is_written_is_read_back():
 
 def test_mistakes_are_named():
     with pytest.raises(
-        InputError, match=r"`cosines` must have shape \(n, num_classes\) with at least one row; got"
+        InputError, match=r"`logits` must have shape \(n, num_classes\) with at least one row; got"
     ):
         Temperature.fit([0.5], [0])
     with pytest.raises(

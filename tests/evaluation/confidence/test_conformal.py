@@ -115,9 +115,7 @@ def test_what_is_written_is_read_back(value):
 
 @pytest.mark.parametrize("kind", OUTLIER_SCORES)
 def test_a_point_between_classes_is_stranger_than_one_at_a_prototype(kind):
-    at, between = outlier_score(
-        [[1.0, -0.5, -0.5], [0.5, 0.5, -1.0]], [2.0, 2.0], kind=kind, scale=8.0
-    )
+    at, between = outlier_score([[8.0, -4.0, -4.0], [4.0, 4.0, -8.0]], kind=kind)
     assert at < between
 
 
@@ -126,24 +124,21 @@ def test_outlier_scores_of_one_class_are_finite():
         assert np.isfinite(outlier_score([[0.3], [0.9]], [1.0, 2.0], kind=kind)).all()
 
 
-def test_of_two_outputs_in_one_direction_the_shorter_is_stranger_where_lengths_are_given():
-    cosines = [[0.9, -0.9], [0.9, -0.9]]
-    short, long = outlier_score(cosines, [0.5, 3.0])
+@pytest.mark.parametrize("kind", [*OUTLIER_SCORES, "strength"])
+def test_of_two_outputs_in_one_direction_the_weaker_is_stranger(kind):
+    short, long = outlier_score([[0.5, -0.5], [3.0, -3.0]], kind=kind)
     assert short > long
-    assert len(set(outlier_score(cosines).tolist())) == 1
-    scaled = outlier_score(cosines, [5.0, 30.0])
-    assert scaled[0] > scaled[1]  # the unit of lengths plays no part in the order
 
 
-def test_an_output_longer_than_all_known_ones_is_the_stranger_the_longer_it_is():
-    lengths = np.geomspace(0.01, 100, 9)
-    scores = outlier_score(np.tile([0.9, -0.9], (9, 1)), lengths, longest=1.0)
+@pytest.mark.parametrize("kind", [*OUTLIER_SCORES, "strength"])
+def test_an_output_stronger_than_all_known_ones_is_the_stranger_the_stronger_it_is(kind):
+    strengths = np.geomspace(0.01, 100, 9)
+    logits = strengths[:, None] * [1.0, -1.0]
+    scores = outlier_score(logits, kind=kind, longest=1.0)
     assert scores.argmin() == 4
     assert (np.diff(scores) * np.repeat([-1, 1], 4) > 0).all()
-    np.testing.assert_allclose(scores[4:], -0.9 / lengths[4:])
-    np.testing.assert_array_equal(
-        scores[:5], outlier_score(np.tile([0.9, -0.9], (5, 1)), lengths[:5])
-    )
+    np.testing.assert_allclose(scores[4:], scores[4::-1])  # as if they were as short as that
+    np.testing.assert_array_equal(scores[:5], outlier_score(logits[:5], kind=kind))
 
 
 def test_a_threshold_stored_without_the_longest_output_is_read():
@@ -170,16 +165,11 @@ def test_mistakes_are_named():
         ConformalInterval.fit([1.0], [np.nan])
     with pytest.raises(InputError, match="`low` must be less than `high`; got 2.0 and 1.0"):
         ConformalInterval(0.5, 0.9, 2, 1)
-    with pytest.raises(InputError, match='Unknown outlier score "cosin".*Did you mean "cosine"'):
-        outlier_score([[0.5]], kind="cosin")
-    with pytest.raises(
-        InputError, match='`norms` must be the lengths .* for the outlier score "length"; got none'
-    ):
-        outlier_score([[0.5]], kind="length")
-    with pytest.raises(
-        InputError, match="`norms` must be 1 lengths, one per row of `cosines`; got 2, the small"
-    ):
+    with pytest.raises(InputError, match='Did you mean "energy"'):
+        outlier_score([[0.5]], kind="enery")
+    with pytest.raises(InputError) as refused:
         outlier_score([[0.5]], [1.0, 2.0])
+    assert (refused.value.argument, refused.value.got) == ("strengths", 2)
     with pytest.raises(
         InputError, match=r"A stored rejection must be complete .*`rate` must be given"
     ):
