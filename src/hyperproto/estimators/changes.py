@@ -14,7 +14,7 @@ import torch
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from hyperproto._core.checks import choose, unknown_choice
+from hyperproto._core.checks import choose
 from hyperproto._core.errors import InputError, arg
 from hyperproto.data import Split
 from hyperproto.data.source import select
@@ -25,8 +25,6 @@ from hyperproto.evaluation.confidence.calibration import TaskOutputs
 from hyperproto.evaluation.new_classes import add_classes, remove_classes, rename_classes
 from hyperproto.spaces import Space
 from hyperproto.tasks import Classes
-
-STALE = "Confidence was fitted before classes were added: fit it again by recalibrate(X, y), with examples of all."
 
 
 class ClassChanges(ConfidentEstimator):
@@ -110,18 +108,18 @@ class ClassChanges(ConfidentEstimator):
             task=name,
             **settings,
         )
-        stale, self.held_out_ = (
-            self.held_out_ is not None,
-            None,
-        )  # answers of another network, or to fewer classes
+        # what was held out has predictions of another network, or of fewer classes
+        stale, self.held_out_ = self.held_out_ is not None, None
         self._accept(name, changed, both, np.arange(len(both)))
         if self.replay_ is not None and inputs is not None:
             self._keep_examples(Split(inputs, self._to_targets({name: _check_kind(old, y)})))
-        return (
-            replace(changed.report, notes=(*changed.report.notes, STALE))
-            if stale
-            else changed.report
+        if not stale:
+            return changed.report
+        note = (
+            "Confidence was fitted before classes were added: fit it again by recalibrate(X, y), "
+            "with examples of all."
         )
+        return replace(changed.report, notes=(*changed.report.notes, note))
 
     def remove_classes(
         self, classes: Any, *, old_valid: Any = None, column: str | None = None
@@ -202,7 +200,7 @@ class ClassChanges(ConfidentEstimator):
         vectors = placed.vectors[rows].contiguous()
         sorted_rows = replace(placed, vectors=vectors, names=_names(classes))
         labels = None if classes.dtype.kind == "U" else classes
-        self.space_ = with_prototypes(space, name, sorted_rows, labels=labels)
+        self.space_ = with_prototypes(space, name, sorted_rows, order.tolist(), labels)
         self.targets_ = self.space_.tasks
         self.network_ = changed.run.network.eval()
         self.history_ = [*self.history_, *changed.run.history]
@@ -258,8 +256,5 @@ def _find_new(old: Classes, labels: Any) -> NDArray[Any]:
 
 def _ids_of(old: Classes, classes: Any) -> list[int]:
     """Return the ids of some of the classes."""
-    own = old.values.tolist()
-    for value in np.asarray(classes, dtype=object).tolist():
-        if value not in own:
-            raise unknown_choice(value, _names(old.values), what="class")
-    return [own.index(value) for value in classes]
+    places = {value: index for index, value in enumerate(old.values.tolist())}
+    return [choose(value, places, what="class") for value in np.asarray(classes, object).tolist()]

@@ -19,7 +19,7 @@ from hyperproto.evaluation.run_data import open_run
 from hyperproto.models import FeatureBackbone
 from hyperproto.prototypes import Prototypes
 from hyperproto.spaces import OutputSpace, Space, Sphere
-from hyperproto.tasks import MISSING, Classes, Task, indexed
+from hyperproto.tasks import MISSING, indexed
 from hyperproto.training import Run, load, read_run
 from hyperproto.training.checkpoint import weights_of, write_tensors
 from hyperproto.training.folder import prototype_files
@@ -84,29 +84,22 @@ def store_model(run: Run, before: Run, report: dict[str, Any]) -> None:
 
 
 def with_prototypes(
-    space: AnySphere, task: str, prototypes: Prototypes, *, labels: Any = None
+    space: AnySphere, task: str, prototypes: Prototypes, former: Sequence[int], labels: Any = None
 ) -> AnySphere:
     """Return a space like this one whose task ``task`` has other prototypes; the others keep
     theirs. ``labels`` are its classes where they are no strings.
 
-    A new class gets the mean of the class weights, where there are any.
+    Class j was class ``former[j]``; a new one, which was -1, gets the mean of the class weights,
+    where there are any.
     """
-    placed = space.prototypes_by_task()
-    weights = indexed(space.tasks)[task].class_weight
+    tasks: dict[str, Any] = dict(space.tasks)
+    for name, placed in space.prototypes_by_task().items():
+        tasks[name] = replace(tasks[name], classes=placed)
+    weights = tasks[task].class_weight
     if isinstance(weights, tuple):
-        # old rows keep every bit, so they are found by their bits
-        rows = placed[task].vectors.numpy(force=True)
-        weight_of = {row.tobytes(): weight for row, weight in zip(rows, weights, strict=True)}
-        mean = sum(weights) / len(weights)
-        weights = tuple(
-            weight_of.get(row.tobytes(), mean) for row in prototypes.vectors.numpy(force=True)
-        )
-    placed = placed | {task: prototypes}
-    tasks: dict[str, Task] = dict(space.tasks)
-    for name, value in indexed(tasks).items():
-        tasks[name] = replace(value, classes=placed[name])
-    changed: Classes = indexed(tasks)[task]
-    tasks[task] = replace(changed, class_weight=weights, labels=labels)
+        every = (*weights, sum(weights) / len(weights))
+        weights = tuple(every[index] for index in former)
+    tasks[task] = replace(tasks[task], classes=prototypes, class_weight=weights, labels=labels)
     given: Any = space.in_user_form(tasks)
     options: Any = {"separate": space.separate} if type(space) is Space else {}
     return type(space)(space.dim, given, **options).to(prototypes.vectors.device)

@@ -51,7 +51,7 @@ def export_run(
         run.space,
         inputs,
         preprocessing=preprocessing,
-        about=calibration and calibration.about,
+        about={} if calibration is None else calibration.about,
         measures=measures,
         overwrite=overwrite,
     )

@@ -25,6 +25,7 @@ from hyperproto.evaluation.class_examples import (
     open_sphere,
     with_prototypes,
 )
+from hyperproto.prototypes import Prototypes
 from hyperproto.prototypes.prototypes import class_ids, points_by_similarity
 from hyperproto.spaces import Sphere
 from hyperproto.sphere import normalize
@@ -33,12 +34,6 @@ from hyperproto.training import Run, fit, read_run
 from hyperproto.training.fit import kind_of
 from hyperproto.training.folder import RunFolder
 from hyperproto.training.outputs import stack_outputs
-
-MOST_COSINE, PUSH_STEPS = (
-    0.0,
-    100,
-)  # of a new class that is trained, to any other, where there is room
-NO_DIRECTION = 1e-6  # a mean of unit vectors shorter than this has none
 
 
 def add_classes(
@@ -119,9 +114,8 @@ def add_classes(
     _check_arguments(how, examples, prior, replayed, settings)
     points, method = _new_points(how, model, task, added, examples, prior)
     placed = old.append(len(added) if isinstance(added[0], int) else added, points, method=method)
-    changed = replace(
-        model, space=with_prototypes(space, task, placed), folder=Path(folder) if folder else None
-    )
+    former = [*range(old.num_classes), *[-1] * len(added)]
+    changed = _changed(model, task, placed, former, folder)
     if examples is not None and replayed is not None and how == "train":
         per_class = check_integer(replay_per_class, "replay_per_class", at_least=1)
         data = join(draw_replay(replayed, task, per_class=per_class, seed=seed), examples)
@@ -165,18 +159,16 @@ def remove_classes(
     model, space, task = open_sphere(run, task)
     old = space.prototypes_by_task()[task]
     removed = class_ids(old.names, old.num_classes, classes)
+    left = [index for index in range(old.num_classes) if index not in removed]
     before = after = in_memory(old_valid, "old_valid", model)
     if before is not None:
-        kept = torch.tensor([index for index in range(old.num_classes) if index not in removed])
+        kept = torch.tensor(left)
         ids = moved_ids(kept, old.num_classes)[before.targets[task].long()]
         after = Split(before.inputs, before.targets | {task: ids})
         before = Split(
             before.inputs, before.targets | {task: kept[ids].masked_fill(ids < 0, MISSING)}
         )
-    placed = old.remove(classes)
-    changed = replace(
-        model, space=with_prototypes(space, task, placed), folder=Path(folder) if folder else None
-    )
+    changed = _changed(model, task, old.remove(classes), left, folder)
     names = tuple(index if old.names is None else old.names[index] for index in removed)
     return report_change("remove", names, model, changed, task, (before, after))
 
@@ -195,10 +187,17 @@ def rename_classes(
     """
     model, space, task = open_sphere(run, task)
     placed = space.prototypes_by_task()[task].rename(names)
-    changed = replace(
-        model, space=with_prototypes(space, task, placed), folder=Path(folder) if folder else None
-    )
+    changed = _changed(model, task, placed, range(placed.num_classes), folder)
     return report_change("rename", tuple(names.values()), model, changed, task)
+
+
+def _changed(
+    model: Run, task: str, placed: Prototypes, former: Sequence[int], folder: str | Path | None
+) -> Run:
+    """Return a run like this one whose task has other classes; class j was class ``former[j]``."""
+    assert isinstance(model.space, Sphere)
+    space = with_prototypes(model.space, task, placed, former)
+    return replace(model, space=space, folder=Path(folder) if folder else None)
 
 
 def _new_points(
@@ -215,11 +214,8 @@ def _new_points(
     assert isinstance(model.space, Sphere)
     old = model.space.prototypes_by_task()[task]
     if how == "prior":
-        names = (
-            None
-            if old.names is None or isinstance(added[0], int)
-            else (*old.names, *map(str, added))
-        )
+        known = old.names is not None and not isinstance(added[0], int)
+        names = (*(old.names or ()), *map(str, added)) if known else None
         # a point far from the others would be better separated, and no output would come near it
         # untrained
         points = points_by_similarity(old, names, len(added), prior)
@@ -260,7 +256,7 @@ def mean_directions(
     check_directions(part)
     sums = part.new_zeros(count, part.shape[1]).index_add_(0, groups, normalize(part))
     lengths = sums.norm(dim=1) / groups.bincount(minlength=count).clamp_min(1)
-    bad = (lengths < NO_DIRECTION).nonzero().flatten()
+    bad = (lengths < 1e-6).nonzero().flatten()
     if len(bad):
         examples = int((groups == bad[0]).sum())
         got = f"{examples} examples without one for new class {int(bad[0])} ({len(bad)} of {count} classes)"
@@ -277,9 +273,9 @@ def push_apart(points: Tensor, others: Tensor) -> Tensor:
     projections away from what is too near (Cimmino, 1938): their sum would move many new classes to
     one point.
     """
-    for _ in range(PUSH_STEPS):
+    for _ in range(100):
         every = torch.cat([others, points])
-        excess = (points @ every.mT - MOST_COSINE).clamp_min(0)
+        excess = (points @ every.mT).clamp_min(0)
         excess[:, len(others) :].fill_diagonal_(0)
         if not excess.any():
             break
