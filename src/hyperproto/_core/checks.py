@@ -79,7 +79,7 @@ def unknown_choice(name: object, options: Iterable[str], *, what: str) -> InputE
 
 def nearest_name(name: object, options: Iterable[str]) -> str:
     """Return a question with the nearest of some names, or nothing where none is near."""
-    near = get_close_matches(str(name), list(options), n=1, cutoff=0.5)
+    near = get_close_matches(str(name), map(str, options), n=1, cutoff=0.5)
     return f'Did you mean "{near[0]}"?' if near else ""
 
 
