@@ -84,8 +84,13 @@ class Predict(StoredRun):
     def _by_run(self) -> list[dict[str, Any]]:
         from hyperproto.evaluation import predict_files
 
-        options = {"texts": self.text, "top": self.top, "skip_corrupt": self.skip_corrupt}
-        found = predict_files(self.open(), self.paths, **options)
+        found = predict_files(
+            self.open(),
+            self.paths,
+            texts=self.text,
+            top=self.top,
+            skip_corrupt=self.skip_corrupt,
+        )
         if found.skipped:
             print(
                 f'Left out, unreadable: {len(found.skipped)}, the first "{found.skipped[0]}".',
@@ -108,8 +113,7 @@ class Predict(StoredRun):
         for name in ("which", "skip_corrupt"):
             if getattr(self, name) != getattr(type(self), name):
                 raise InputError(name, "be left out for an exported model", getattr(self, name))
-        options = {"texts": self.text, "top": self.top, "read": read}
-        rows = predict_files(self.run_folder, self.paths, **options)
+        rows = predict_files(self.run_folder, self.paths, texts=self.text, top=self.top, read=read)
         return [
             {key: _as_fitted(value) for key, value in row.items() if key != "point"} for row in rows
         ]

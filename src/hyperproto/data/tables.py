@@ -335,8 +335,8 @@ def encode_cells(columns: Mapping[str, Any], encoder: TableEncoder) -> Tensor:
     """Return the rows of columns of cells as numbers, sparse where they are of text."""
     rows = encoder.encode(columns)
     if isinstance(rows, SparseRows):
-        starts, columns, values = (torch.from_numpy(part) for part in rows[:3])
-        return sparse_rows(starts, columns, values, rows.width)
+        starts, places, values = (torch.from_numpy(part) for part in rows[:3])
+        return sparse_rows(starts, places, values, rows.width)
     return torch.from_numpy(rows).float()
 
 

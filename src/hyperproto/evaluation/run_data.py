@@ -180,6 +180,7 @@ class OpenRun:
         Parameters are those of :func:`~hyperproto.evaluation.predict_files`.
         """
         preprocessing = run_preprocessing(self.record)
+        inputs: Tensor | ImageFiles
         if texts:
             inputs, origins = _encode_texts(texts, preprocessing)
         else:
