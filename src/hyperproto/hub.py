@@ -108,9 +108,7 @@ class HubModel:
                         shutil.copyfile(path, place / path.name)
             (place / "README.md").write_text(self.card(), encoding="utf-8")
 
-    def push_to_hub(
-        self, repo_id: str, *, private: bool | None = None, token: str | None = None
-    ) -> str:
+    def push_to_hub(self, repo_id: str, *, private: bool = True, token: str | None = None) -> str:
         """Upload what :meth:`save_pretrained` writes, to a repository that is made if need be;
         return its address.
         """

@@ -121,8 +121,7 @@ def test_pushing_uploads_what_is_saved(run, monkeypatch):
 
     monkeypatch.setattr("hyperproto.hub.HfApi", Api)
     assert (
-        HubModel(run).push_to_hub("you/pets", private=True, token="secret")
-        == "https://huggingface.co/you/pets"
+        HubModel(run).push_to_hub("you/pets", token="secret") == "https://huggingface.co/you/pets"
     )
     assert {"README.md", "config.json", "last.safetensors", "prototypes.0.safetensors"} <= uploaded[
         "you/pets"
