@@ -3,8 +3,10 @@ off.
 """
 
 import re
+import warnings
 from abc import ABC, abstractmethod
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from numbers import Integral
 from typing import Any, Self, TypeAlias, cast, get_args
 
@@ -12,6 +14,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import assert_all_finite, check_consistent_length, check_random_state
 from sklearn.utils.validation import (
     _check_feature_names,
@@ -38,6 +41,7 @@ from hyperproto.spaces import Space
 from hyperproto.spec import NetworkSpec, SpaceSpec, TrainSettings
 from hyperproto.tasks import Classes, Task, indexed
 from hyperproto.training import fit
+from hyperproto.training.again import fit_or_try_again
 from hyperproto.training.build import build_network
 from hyperproto.training.fit import kind_of, resolve_settings
 from hyperproto.training.outputs import stack_outputs
@@ -103,7 +107,11 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         settings = replace(self.settings_, patience=self.patience if len(valid) else None)
         learned = _select(data, train)
         self._train(
-            learned, _select(data, valid) if len(valid) else None, _select(weight, train), settings
+            learned,
+            _select(data, valid) if len(valid) else None,
+            _select(weight, train),
+            settings,
+            try_again=True,
         )
         self._keep_examples(learned)
         if len(held_out):
@@ -366,21 +374,27 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         return build_network(spec, shape, kind, self.space_.dim, seed=seed)
 
     def _train(
-        self, data: Split, valid: Split | None, weight: Weight, settings: TrainSettings
+        self,
+        data: Split,
+        valid: Split | None,
+        weight: Weight,
+        settings: TrainSettings,
+        *,
+        try_again: bool = False,
     ) -> None:
         """Train in place by the one loop, and leave the network ready to predict."""
-        best: Any = (
-            {} if valid is None else {"valid": (valid.inputs, valid.targets), "restore_best": True}
-        )
-        run = fit(
-            self.network_,
-            self.space_,
-            (data.inputs, data.targets),
-            settings,
-            sample_weight=None if weight is None else weight / weight.mean(),
-            **best,
-            progress=self.verbose and "lines",
-        )
+        options: Any = {"progress": self.verbose and "lines"}
+        if valid is not None:
+            options |= {"valid": (valid.inputs, valid.targets), "restore_best": True}
+        if weight is not None:
+            options["sample_weight"] = torch.from_numpy(weight / weight.mean())
+        train: Any = fit
+        if try_again:
+            shape, kind = tuple(data.inputs.shape[1:]), kind_of(data.inputs, self.inputs_)
+            rebuild = partial(self._build_network, shape, kind)
+            say = partial(warnings.warn, category=ConvergenceWarning, stacklevel=6)
+            train = partial(fit_or_try_again, rebuild=rebuild, say=say)
+        run = train(self.network_, self.space_, (data.inputs, data.targets), settings, **options)
         self.network_.eval()
         self.history_ += run.history
         self.n_iter_ = len(self.history_)

@@ -165,6 +165,16 @@ class RunFolder(PathLike[str]):
         """Write the final measures."""
         write_json(self.path / "metrics.json", run.metrics)
 
+    def clear(self) -> None:
+        """Remove what training wrote, but for the features: another training takes its place.
+
+        Wherever that is cut off, the folder can be resumed: the config goes last.
+        """
+        written = ("metrics.json", "epochs.jsonl", "times.jsonl", "best.safetensors")
+        placed = [path.name for path in self.path.glob("prototypes.*.safetensors")]
+        for name in (*written, "last.safetensors", CHECKPOINT, *placed, "config.json"):
+            (self.path / name).unlink(missing_ok=True)
+
     def _go_back(self, checkpoint: Checkpoint) -> None:
         """Forget lines about epochs after a checkpoint, and files that were never finished."""
         epoch, _ = checkpoint.position

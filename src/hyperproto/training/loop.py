@@ -169,6 +169,7 @@ class Loop:
             self.best = from_first(partial(read_tensors, self.folder / "best.safetensors"))
         if self.best is not None:
             fill_weights(self.run.network, self.run.space, self.best)
+        self.run.steps = len(self.run.history) * len(self.batches)
         if self.store is not None:
             self.store.finish(self.run)
 

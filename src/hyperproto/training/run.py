@@ -72,6 +72,8 @@ class Run:
     constant : dict of float
         The measures of constant answers to the validation data; empty where ``fit`` was called
         directly.
+    steps : int
+        How many steps were taken.
     """
 
     network: nn.Module
@@ -80,6 +82,7 @@ class Run:
     history: list[dict[str, Any]] = field(default_factory=list)
     monitor: str | None = None
     constant: dict[str, float] = field(default_factory=dict)
+    steps: int = 0
 
     def __repr__(self) -> str:
         """Say in a line what is worth knowing.

@@ -21,7 +21,8 @@ from hyperproto.data.table_files import FEW
 from hyperproto.defaults import FINE_TUNING, HEAD_DECAY, InputKind
 from hyperproto.models import Backbone, FeatureBackbone
 from hyperproto.spaces import OutputSpace, Space, Sphere, TaskSpace
-from hyperproto.spec import ResolvedSettings, RunSpec
+from hyperproto.spec import NetworkSpec, ResolvedSettings, RunSpec
+from hyperproto.training.again import fit_or_try_again
 from hyperproto.training.build import (
     build_data,
     build_network,
@@ -32,7 +33,7 @@ from hyperproto.training.build import (
 )
 from hyperproto.training.checkpoint import fill_weights, read_checkpoint
 from hyperproto.training.features import freeze
-from hyperproto.training.fit import fit, kind_of, resolve_settings
+from hyperproto.training.fit import kind_of, resolve_settings
 from hyperproto.training.folder import (
     CHECKPOINT,
     SPEC,
@@ -94,9 +95,10 @@ def train(
             say(f"{giveaway.message} {giveaway.advice}")
         if len(source.train) < FEW:
             say(f"{source.name} has {len(source.train)} examples to train on: too few to rely on.")
-        return _fit(
-            *_build(spec, source, None if store is None else store.path), store, say, options
-        )
+        spec, *built = _build(spec, source, None if store is None else store.path)
+        if store is not None:
+            store.spec = spec
+        return _fit(spec, *built, store, say, options)
 
 
 def resume_run(
@@ -131,10 +133,12 @@ def resume_run(
             from_first(lambda: extend_run(place, epochs))
         spec, position = from_first(lambda: (stored_spec(place), stored_position(place)))
         read = partial(build_source, spec.data, seed=spec.train.seed, path=path)
+        seed = spec.train.seed
         if position is None:
             spec, source, network, space = _build(spec, read(), place)
+            store.spec = spec
         else:  # what a rule decided is taken from the run: the rule may be another one by now
-            record = read_run(place)
+            store.spec, record = spec, read_run(place)
             spec = replace(spec, train=ResolvedSettings.from_dict(record.settings))
             source = read_as(record, read)
             network, space = cast(tuple[nn.Module, TaskSpace], rebuild(place))
@@ -147,7 +151,8 @@ def resume_run(
                 fill_weights(network, space, read_checkpoint(place / CHECKPOINT).tensors)
                 source = freeze(network, source, spec.data, place)
         say(_where(place, position, spec.train.epochs))
-        return _fit(spec, source, network, space, store, say, options)
+        is_second = spec.train.seed != seed  # the first training failed
+        return _fit(spec, source, network, space, store, say, {**options, "is_second": is_second})
 
 
 def _build(
@@ -158,12 +163,9 @@ def _build(
     """
     seed = spec.train.seed
     chosen, source = choose_network(spec.network, source, spec.data.image_size)
-    shape = source.preprocessing.input_shape
-    kind: InputKind = (
-        "images" if len(shape) == 3 else kind_of(source.train.inputs, source.preprocessing)
-    )
+    kind = _kind(source)
     dim, _ = choose_layout(spec.space, source.targets)
-    network = build_network(chosen, shape, kind, dim, seed=derive_seed(seed, "weights"))
+    network = _build_network(chosen, source, dim, seed)
     if chosen.freeze:
         source = freeze(network, source, spec.data, folder)
     space = build_space(spec.space, source.targets, source.train, seed=seed, frozen=chosen.freeze)
@@ -181,6 +183,17 @@ def _build(
     return replace(spec, network=chosen, train=settings), source, network, space
 
 
+def _kind(source: Source) -> InputKind:
+    if len(source.preprocessing.input_shape) == 3:
+        return "images"
+    return kind_of(source.train.inputs, source.preprocessing)
+
+
+def _build_network(spec: NetworkSpec, source: Source, dim: int, seed: int) -> nn.Module:
+    shape = source.preprocessing.input_shape
+    return build_network(spec, shape, _kind(source), dim, seed=derive_seed(seed, "weights"))
+
+
 def _fit(
     spec: RunSpec,
     source: Source,
@@ -191,8 +204,6 @@ def _fit(
     options: dict[str, Any],
 ) -> Run:
     """Prepare the data, and train."""
-    if folder is not None:
-        folder.spec = spec
     if isinstance(network, FeatureBackbone):
         network.keep_norms = spec.network.weights not in (None, "none")
     if spec.network.freeze:
@@ -203,11 +214,13 @@ def _fit(
     if source.note:
         say(source.note)
     say(_headline(source, len(train_data), None if valid is None else len(valid), network, space))
-    run = fit(
+    run = fit_or_try_again(
         network,
         space,
         train_data,
         spec.train,
+        rebuild=partial(_build_network, spec.network, source, space.dim),
+        say=say,
         valid=valid,
         folder=folder,
         resume=folder is not None,  # where only the description is there yet, a run is started
