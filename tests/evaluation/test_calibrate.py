@@ -60,12 +60,11 @@ def test_a_run_that_is_not_calibrated_answers_as_before(table):
     assert np.isnan(found.tasks["side"].confidence.coverage)
 
 
-def test_the_calibration_error_without_a_calibration_is_that_of_cosines_times_ten(table):
+def test_the_calibration_error_without_a_calibration_is_that_of_the_loss(table):
     folder, data = table
     network, space = hp.load(folder)
     inputs, targets = _inputs(data, network, space, folder)
-    cosines = space.scores(network(inputs))["side"].detach().double()
-    sure, predicted = torch.softmax(10 * cosines, dim=1).max(dim=1)
+    sure, predicted = space.probabilities(network(inputs))["side"].max(dim=1)
     expected = calibration_error(sure, predicted == targets)
     assert evaluate_run(folder, data).tasks["side"].confidence.calibration_error == pytest.approx(
         expected, abs=1e-6
@@ -78,7 +77,8 @@ def test_predictions_of_a_calibrated_run_have_confidence(table):
     network, space = hp.load(folder)
     inputs, _ = _inputs(data, network, space, folder)
     z = network(inputs).detach()
-    probabilities = found.tasks["side"].probabilities(space.scores(z)["side"])
+    logits = space.probabilities(z)["side"].log()  # but for what no softmax sees
+    probabilities = found.tasks["side"].probabilities(logits)
     interval, unknown = found.tasks["height"], 0
     names = space.tasks["side"].names
     for place, row in enumerate(predict_files(folder, [data]).rows):

@@ -119,10 +119,10 @@ def test_a_toy_task_goes_from_a_table_to_predictions_without_torch(tmp_path):
     # here the kind is not registered: what is exported says all there is to know
     predictor = Predictor(model)
     inputs = [{"color": color, "age": age} for color, age in draws.tolist()]
-    predicted = predictor.predict(inputs)
+    predicted = predictor.predict(inputs)["mass"]
     errors = np.abs(np.log(predicted) - np.log(masses))
     assert np.median(errors) < 0.2
-    ends = predictor.intervals(inputs)
+    ends = predictor.intervals(inputs)["mass"]
     assert ((ends[:, 0] <= masses) & (masses <= ends[:, 1])).mean() > 0.8
 
 
