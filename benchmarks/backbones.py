@@ -86,7 +86,7 @@ def training_step(
     inputs = torch.rand(batch, *shape)
     if len(shape) == 3:
         network, inputs = network.to(memory_format=memory), inputs.contiguous(memory_format=memory)
-    space = hp.Space(OUT_DIM, hp.Classes(OUT_DIM))
+    space = hp.Space(OUT_DIM, hp.Classes(OUT_DIM, "paper"))
     labels = torch.arange(batch) % OUT_DIM
     optimizer = torch.optim.SGD(network.parameters(), lr=1e-3, momentum=0.9, weight_decay=1e-4)
 

@@ -25,7 +25,7 @@ from hyperproto.metrics import calibration_error
 EPOCHS, SEEDS, SPLITS, COVERAGES = 10, range(5), 20, (0.9, 0.95)
 SOFTMAX = hp.losses.CosineSoftmax(16.0)
 SPACES: dict[str, Callable[[], hp.OutputSpace]] = {
-    "sphere, D = 10 (Eq. 1)": lambda: hp.Space(10, hp.Classes(TEN_DIGITS)),
+    "sphere, D = 10 (Eq. 1)": lambda: hp.Space(10, hp.Classes(TEN_DIGITS, loss="paper")),
     "sphere, D = 10, cosine softmax": lambda: hp.Space(10, hp.Classes(TEN_DIGITS, loss=SOFTMAX)),
     "softmax cross-entropy": lambda: hp.baselines.ConventionalSpace(hp.Classes(TEN_DIGITS)),
 }
@@ -115,7 +115,10 @@ def splits_of_numbers(seed: int) -> list[Row]:
         len(inputs), generator=torch.Generator().manual_seed(seed)
     ).tensor_split(2)
     torch.manual_seed(seed)
-    space, network = hp.Space(3, hp.Range(low, high)), hp.models.MLP(3, 10, (32,), norm="batch")
+    space, network = (
+        hp.Space(3, hp.Range(low, high, loss="paper")),
+        hp.models.MLP(3, 10, (32,), norm="batch"),
+    )
     hp.fit(
         network,
         space,

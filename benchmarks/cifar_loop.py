@@ -28,7 +28,7 @@ SETTINGS = {"lr": 0.01, "momentum": 0.9, "weight_decay": 1e-4}
 
 
 def measure() -> tuple[str, list[dict[str, object]]]:
-    data, space = images(IMAGES), hp.Space(100, {"class": hp.Classes(NUM_CLASSES)})
+    data, space = images(IMAGES), hp.Space(100, {"class": hp.Classes(NUM_CLASSES, "paper")})
     plain = PerSample(data)
     loops: dict[str, Callable[[], float]] = {
         "hp.fit": lambda: fitted(data, space),
@@ -137,7 +137,7 @@ def peak_memory() -> int:
         "import resource, signal, hyperproto as hp\n"
         "from contextlib import suppress\n"
         "from benchmarks.cifar_loop import images, fitted\n"
-        "data, space = images(50_000), hp.Space(100, {'class': hp.Classes(100)})\n"
+        "data, space = images(50_000), hp.Space(100, {'class': hp.Classes(100, 'paper')})\n"
         "signal.signal(signal.SIGALRM, signal.default_int_handler)\n"
         "signal.alarm(15)\n"
         "with suppress(KeyboardInterrupt):\n"

@@ -44,7 +44,7 @@ def measure_step(name: str, num_classes: int) -> dict[str, object]:
     generator = torch.Generator().manual_seed(0)
     inputs = torch.randn(BATCH, *shape, generator=generator).requires_grad_(name.startswith("none"))
     labels = torch.randint(num_classes, (BATCH,), generator=generator)
-    sphere = hp.Space(DIM, hp.Classes(hp.place(num_classes, DIM, method="random")))
+    sphere = hp.Space(DIM, hp.Classes(hp.place(num_classes, DIM, method="random"), "paper"))
     means = DeepNCM(DIM, hp.Classes(num_classes))
     ours, theirs, ratio = compare(
         step_of(build(), sphere, inputs, labels),

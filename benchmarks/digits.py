@@ -13,8 +13,8 @@ from hyperproto.models import DigitNet
 TEN_DIGITS = [str(digit) for digit in range(10)]
 EPOCHS, SEEDS = 20, (0, 1, 2)
 SPACES = {
-    "sphere, D = 10 (Eq. 1)": lambda: hp.Space(10, hp.Classes(TEN_DIGITS)),
-    "sphere, D = 3 (Eq. 1)": lambda: hp.Space(3, hp.Classes(TEN_DIGITS)),
+    "sphere, D = 10 (Eq. 1)": lambda: hp.Space(10, hp.Classes(TEN_DIGITS, loss="paper")),
+    "sphere, D = 3 (Eq. 1)": lambda: hp.Space(3, hp.Classes(TEN_DIGITS, loss="paper")),
     "softmax cross-entropy": lambda: hp.baselines.ConventionalSpace(hp.Classes(TEN_DIGITS)),
 }
 

@@ -18,12 +18,12 @@ COUNTS = np.geomspace(2, 100, 10).round().astype(int)  # 2, 3, 5, 7, 11, 18, 27,
 SOFTMAX = hp.losses.CosineSoftmax(16.0)
 SPACES = {
     "sphere, cosine softmax": lambda: hp.Space(9, hp.Classes(10, loss=SOFTMAX)),
-    "sphere, Eq. 1": lambda: hp.Space(9, hp.Classes(10)),
+    "sphere, Eq. 1": lambda: hp.Space(9, hp.Classes(10, loss="paper")),
     "softmax cross-entropy": lambda: hp.baselines.ConventionalSpace(hp.Classes(10)),
 }
 SPACES_BALANCED = {
     "sphere, cosine softmax": lambda w: hp.Space(9, hp.Classes(10, loss=SOFTMAX, class_weight=w)),
-    "sphere, Eq. 1": lambda w: hp.Space(9, hp.Classes(10, class_weight=w)),
+    "sphere, Eq. 1": lambda w: hp.Space(9, hp.Classes(10, "paper", class_weight=w)),
     "softmax cross-entropy": lambda w: hp.baselines.ConventionalSpace(
         hp.Classes(10, class_weight=w)
     ),

@@ -24,7 +24,7 @@ NETWORKS: dict[str, Callable[[], nn.Module]] = {
 
 def measure() -> tuple[str, list[dict[str, object]]]:
     train, _ = load_rotated_digits(size=8, copies=20)
-    space = hp.Space(3, digit=hp.Classes(5), angle=hp.Range(0, 180))
+    space = hp.Space(3, digit=hp.Classes(5, "paper"), angle=hp.Range(0, 180))
     torch.set_num_threads(1)
     rows = [measure_network(name, build, space, train) for name, build in NETWORKS.items()]
     return (

@@ -71,7 +71,7 @@ def measure_size(n: int, dim: int) -> list[dict[str, object]]:
     labels = torch.randint(NUM_CLASSES, (n,), generator=generator)
     placed = place(NUM_CLASSES, dim, method="random")
     prototypes = placed.vectors.float()
-    space = Space(dim, Classes(placed))
+    space = Space(dim, Classes(placed, "paper"))
 
     def peer() -> None:
         z.grad = None

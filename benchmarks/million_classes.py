@@ -192,7 +192,7 @@ def one_row(num_classes: int) -> dict[str, object]:
     """Return the prediction of one output against nothing but the product with prototypes in
     float32.
     """
-    space = hp.Space(DIM, hp.Classes(hp.place(num_classes, DIM, method="random")))
+    space = hp.Space(DIM, hp.Classes(hp.place(num_classes, DIM, method="random"), "paper"))
     plain, z = space.prototypes.vectors.float(), unit(1, DIM, seed=2)
     assert space.predict(z) == (z @ plain.mT).argmax()
     pairs = [(seconds(lambda: space.predict(z)), seconds(lambda: z @ plain.mT)) for _ in range(100)]

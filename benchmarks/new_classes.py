@@ -66,7 +66,7 @@ def row(way: str, digit: int, pairs: list[tuple[float, float]]) -> dict[str, obj
 
 
 def fit(prototypes: hp.Prototypes, train: Arrays, seed: int) -> hp.Run:
-    space = hp.Space(DIM, hp.Classes(prototypes))
+    space = hp.Space(DIM, hp.Classes(prototypes, "paper"))
     network = digit_network(space, size=8, seed=seed)
     data = those(train, 0, prototypes.num_classes)
     return hp.fit(network, space, data, epochs=EPOCHS, lr=0.2, reduction="mean", seed=seed)

@@ -49,12 +49,10 @@ KNOWN, FEATURES = 7, 1280
 Parts = tuple[
     Tensor, NDArray[np.int64], Tensor, NDArray[np.int64]
 ]  # rows and class ids, to train on and to test
-Answers = tuple[
-    np.ndarray, np.ndarray
-]  # scores, shape (n, num_classes), and lengths of outputs, shape (n,)
-SPHERE = {"largest cosine": "cosine", "cosine and length": "length"}
+Answers = tuple[np.ndarray, np.ndarray]  # logits, shape (n, num_classes), and strengths, shape (n,)
+SPHERE = {"entropy": "entropy", "strength": "strength"}
 ROWS: dict[str, tuple[Callable[[], hp.OutputSpace], dict[str, str]]] = {
-    "sphere, D = 10 (Eq. 1)": (lambda: hp.Space(10, hp.Classes(KNOWN)), SPHERE),
+    "sphere, D = 10 (Eq. 1)": (lambda: hp.Space(10, hp.Classes(KNOWN, loss="paper")), SPHERE),
     "sphere, D = 10, cosine softmax": (
         lambda: hp.Space(10, hp.Classes(KNOWN, loss=hp.losses.CosineSoftmax(16.0))),
         SPHERE,
@@ -167,7 +165,7 @@ def default_outputs(
     held_out = np.random.default_rng(seed).choice(count, unknown, replace=False)
     lookup[np.setdiff1d(np.arange(count), held_out)] = np.arange(known := count - unknown)
     kept = lookup[ids] >= 0
-    classes = hp.Classes(known, loss="auto")
+    classes = hp.Classes(known)
     space = (
         hp.Space(choose_dim([known]), classes)
         if name == "sphere"
@@ -194,9 +192,9 @@ def default_outputs(
 
 @torch.no_grad()
 def answer(network: nn.Module, space: hp.OutputSpace, inputs: Tensor) -> Answers:
-    """Return the scores of inputs, and the lengths of their outputs."""
-    z = network.eval()(inputs)
-    return space.scores(z).numpy(), z.norm(dim=1).numpy()  # type: ignore[attr-defined]
+    """Return the logits of inputs, and how strongly they point at their class."""
+    z, head = network.eval()(inputs), space.named_heads()["target"]  # type: ignore[attr-defined]
+    return head.logits(z).numpy(), head.strength(z).numpy()
 
 
 def outputs(space: hp.OutputSpace, seed: int) -> tuple[np.ndarray, Answers, Answers]:

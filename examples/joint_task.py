@@ -15,7 +15,11 @@ torch.manual_seed(0)
 train, held_out = load_rotated_digits(size=8)
 train.targets["angle"][::3] = math.nan  # a third of the angles were never written down
 
-space = hp.Space(6, digit=hp.Classes(["2", "3", "4", "5", "7"]), angle=hp.Range(0, 180, margin=0.1))
+space = hp.Space(
+    6,
+    digit=hp.Classes(["2", "3", "4", "5", "7"], loss="paper"),
+    angle=hp.Range(0, 180, margin=0.1),
+)
 with TemporaryDirectory() as folder:
     run = hp.fit(
         DigitNet(space.dim), space, train, valid=held_out, epochs=5, lr=0.003, folder=folder

@@ -14,7 +14,11 @@ torch.manual_seed(0)
 train, test = load_rotated_digits(size=8)
 print({name: values[:3].tolist() for name, values in train.targets.items()})
 
-space = hp.Space(3, digit=hp.Classes(["2", "3", "4", "5", "7"]), angle=hp.Range(0, 180, margin=0.1))
+space = hp.Space(
+    3,
+    digit=hp.Classes(["2", "3", "4", "5", "7"], loss="paper"),
+    angle=hp.Range(0, 180, margin=0.1),
+)
 network = DigitNet(space.dim)
 run = hp.fit(network, space, train, valid=test, epochs=8, lr=0.003)
 print({name: round(value, 3) for name, value in run.metrics.items()})

@@ -6,6 +6,7 @@ import torch
 import hyperproto as hp
 from hyperproto.data import training_data
 from hyperproto.evaluation import predict_files, predict_split
+from hyperproto.tasks.prototype_head import PrototypeHead
 from tests.evaluation.conftest import write_images
 from tests.training.conftest import make_blobs, make_network
 
@@ -49,8 +50,8 @@ def test_of_very_many_classes_no_score_for_every_pair_is_made(monkeypatch):
         torch.zeros(9, dtype=torch.int64),
     )
     few = predict_split(torch.nn.Identity(), space, data, top=5)[0]["target"]
-    monkeypatch.setattr("hyperproto.spaces.space.MANY_SCORES", 300)
-    monkeypatch.setattr("hyperproto.spaces.space.PrototypeHead.scores", None)
+    monkeypatch.setattr(PrototypeHead, "many", lambda head, z: True)
+    monkeypatch.setattr(PrototypeHead, "scores", None)
     many = predict_split(torch.nn.Identity(), space, data, top=5)[0]["target"]
     assert torch.equal(few.top, many.top)
     assert torch.equal(few.predicted, many.predicted)

@@ -39,7 +39,7 @@ def test_good_runs_say_what_they_are(shelf, image_run):
     assert (images.state, images.epochs, images.total_epochs) == ("finished", 4, 4)
     assert (images.network, images.space, images.data) == (
         "digit-net",
-        "sphere 3, squared_cosine",
+        "sphere 3, free_norm_softmax",
         "15 examples",
     )
     assert images.last == image_run.run.metrics
@@ -47,7 +47,7 @@ def test_good_runs_say_what_they_are(shelf, image_run):
     assert images.seconds > 0
     assert rows["old/table"].data == "table numbers.csv"
     assert (
-        rows["old/table"].space == "sphere 3, squared_cosine"
+        rows["old/table"].space == "sphere 3, free_norm_softmax"
     )  # of the class: a number has no loss by name
 
 

@@ -56,7 +56,7 @@ def test_labels_that_are_no_classes_get_a_sentence():
     assert refused.value.argument == "y"
     with pytest.raises(TypeError) as mixed:
         Classes.fit(np.array(["a", 1], dtype=object))
-    assert mixed.value.got == str(["int", "str"])
+    assert mixed.value.got == ["int", "str"]
     with pytest.raises(InputError) as short:
         Classes(3, labels=np.array([1, 2]))
     assert short.value.argument == "labels"

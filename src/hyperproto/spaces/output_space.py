@@ -297,7 +297,7 @@ class TaskSpace(OutputSpace):
             # where every weight is seen to be 1 there are none, and nothing is multiplied: the
             # usual batch
             weights = None
-            complete = len(target) > 0 and can_read(target) and task.checks_values(target)
+            complete = len(target) > 0 and can_read(target) and task.checks_values(target, name)
             if not complete or sample_weight is not None or head.weighted:
                 weights = head.weights(target)
                 weights = weights if sample_weight is None else weights * sample_weight
@@ -413,7 +413,7 @@ def parse_tasks(
     rule = "be a task such as hp.Classes(10) or hp.Range(0, 1)"
     for name, value in tasks.items():
         if not isinstance(value, Task):
-            advice = nearest_name(name, options) or f"As a task it would {rule}."
+            advice = nearest_name(name, options) or f"A task must {rule}."
             raise InputTypeError(f'Unknown option "{name}".', advice=advice)
     if task is not None and tasks:
         raise InputError("task", "be left out where tasks are given by name", sorted(tasks))

@@ -161,7 +161,7 @@ def choose_losses(
     named = {task.loss if task.loss == "auto" else task.loss.name for task in classes.values()}
     number_loss = "absolute" if named <= {"auto"} else "squared"
     kind = "spheres" if separate else "sphere"
-    margin = defaults.choose_margin(kind, min(named, default="auto"), has_classes=bool(classes))
+    margin = defaults.choose_margin(kind, max(named, default="auto"), has_classes=bool(classes))
     found: dict[str, Task] = {}
     for name, task in tasks.items():
         size = axes[name].stop - axes[name].start

@@ -232,7 +232,7 @@ class Classes(Task):
             return ~targets.isnan().any(dim=-1)
         return targets != MISSING
 
-    def checks_values(self, targets: Tensor) -> bool:
+    def checks_values(self, targets: Tensor, name: str) -> bool:
         """Return whether every label is there; ids that are too large are found when looked up."""
         if targets.is_floating_point():
             return bool(self.present(targets).all())

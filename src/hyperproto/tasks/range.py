@@ -129,8 +129,7 @@ class Range(Task):
 
     def encode(self, values: Any, about: str = "y", *, unseen: str = "error") -> NDArray[Any]:
         """Return numbers, shape (n,), NaN where missing."""
-        given = [nan if value is None else float(value) for value in values]
-        return np.array(given, dtype=np.float64)
+        return np.array(values, dtype=np.float64)
 
     def decode(self, targets: NDArray[Any]) -> NDArray[Any]:
         """Return numbers, shape (n,), NaN where missing."""
@@ -150,16 +149,16 @@ class Range(Task):
         """Return which values are there. Shape (n,), bool."""
         return ~targets.isnan()
 
-    def checks_values(self, targets: Tensor) -> bool:
+    def checks_values(self, targets: Tensor, name: str) -> bool:
         """Return whether every value is there, and raise where one is outside."""
         least, most = targets.aminmax()
         low, high = least.item(), most.item()
         if self.outside == "error" and (low < self.low or high > self.high):
-            self.check(targets, "targets")
+            self.check(targets, name)
         if low == low:
             return True
         if self.outside == "error":
-            self.check(targets, "targets")
+            self.check(targets, name)
         return False
 
     def check(self, targets: Tensor, name: str) -> None:

@@ -154,7 +154,7 @@ class Task(ABC):
         """Return what row losses take: something harmless where a target is missing."""
         return targets
 
-    def checks_values(self, targets: Tensor) -> bool:
+    def checks_values(self, targets: Tensor, name: str) -> bool:
         """Return whether every target is there, and raise where one cannot be. Reads values."""
         return bool(self.present(targets).all())
 

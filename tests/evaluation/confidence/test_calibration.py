@@ -115,10 +115,10 @@ def test_mistakes_are_named():
         Temperature.fit([[0.5, 0.1]], [-1])
     with pytest.raises(
         InputError,
-        match=r"`cosines` must be finite; got NaN or infinity in 1 of 2 rows \(.*row 1\)",
+        match=r"`logits` must be finite; got NaN or infinity in 1 of 2 rows \(.*row 1\)",
     ):
         Temperature(1.0).probabilities([[0.5, 0.1], [np.nan, 0]])
-    with pytest.raises(InputTypeError, match="`cosines` must be numbers; got"):
+    with pytest.raises(InputTypeError, match="`logits` must be numbers; got"):
         Temperature(1.0).probabilities([["a", "b"]])
     with pytest.raises(InputError, match="`scale` must be finite and greater than 0; got 0"):
         Temperature(0)
