@@ -19,7 +19,7 @@ PEERS = {
     "linear": "logistic or ridge",
     "support vectors": "support vectors",
     "pixels": "support vectors on pixels",
-    "perceptron": "perceptron",
+    "perceptron": "MLP",
     "boosting": "boosting",
     "same network": "same network, no sphere",
 }

@@ -16,7 +16,7 @@ def test_every_test_the_map_names_exists():
 
 def test_every_module_the_map_names_exists():
     for shelf, module in re.findall(
-        r"`(codes|spaces|sphere|prototypes|losses|baselines)\.(\w+)\.", MAP
+        r"`(codes|tasks|spaces|sphere|prototypes|losses|baselines)\.(\w+)\.", MAP
     ):
         place = ROOT / "src" / "hyperproto" / shelf
         assert (place / f"{module}.py").exists() or (place / module / "__init__.py").exists(), (

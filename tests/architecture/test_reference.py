@@ -15,7 +15,7 @@ from hyperproto.cli.main import VERBS, main
 ROOT = Path(__file__).parents[2]
 API = ROOT / "docs" / "reference" / "api"
 PAGES = """baselines codes confidence data estimators evaluation export hub losses metrics models priors prototypes
-           report runtime spaces sphere training"""
+           report runtime spaces sphere tasks training"""
 OTHER = {"confidence": "hyperproto.evaluation.confidence", "runtime": "hyperproto.runtime"}
 SHOWN = re.compile(r"^::: (\S+)\.(\w+)$", re.MULTILINE)
 

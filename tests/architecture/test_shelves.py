@@ -23,6 +23,7 @@ SHELVES = {
     "metrics": 1,
     "tasks": 1.5,  # in values; readers of data say what a column is by these
     "models": 1,
+    "data": 2,
     "codes": 2,
     "priors": 3,
     "prototypes": 4,
