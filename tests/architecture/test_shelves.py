@@ -24,6 +24,7 @@ SHELVES = {
     "tasks": 1.5,  # in values; readers of data say what a column is by these
     "models": 1,
     "codes": 2,
+    "data": 2,
     "priors": 3,
     "prototypes": 4,
     "losses": 4,
@@ -39,7 +40,6 @@ SHELVES = {
     "estimators": 10,
     "report": 10,
     "hub": 10,
-    "reproduction": 11,
     "loading": 11,
     "cli": 12,
 }
