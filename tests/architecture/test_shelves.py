@@ -25,6 +25,7 @@ SHELVES = {
     "models": 1,
     "data": 2,
     "codes": 2,
+    "data": 2,
     "priors": 3,
     "prototypes": 4,
     "losses": 4,
@@ -40,7 +41,6 @@ SHELVES = {
     "estimators": 10,
     "report": 10,
     "hub": 10,
-    "reproduction": 11,
     "loading": 11,
     "cli": 12,
 }
