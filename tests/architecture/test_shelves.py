@@ -25,7 +25,6 @@ SHELVES = {
     "models": 1,
     "data": 2,
     "codes": 2,
-    "data": 2,
     "priors": 3,
     "prototypes": 4,
     "losses": 4,

@@ -390,7 +390,8 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             options["sample_weight"] = torch.from_numpy(weight / weight.mean())
         train: Any = fit
         if try_again:
-            shape, kind = tuple(data.inputs.shape[1:]), kind_of(data.inputs, self.inputs_)
+            inputs: Any = data.inputs
+            shape, kind = tuple(inputs.shape[1:]), kind_of(inputs, self.inputs_)
             rebuild = partial(self._build_network, shape, kind)
             say = partial(warnings.warn, category=ConvergenceWarning, stacklevel=6)
             train = partial(fit_or_try_again, rebuild=rebuild, say=say)

@@ -105,7 +105,7 @@ def has_failed(
     return float(loss(z)) >= least_constant(loss, z) * (1 - ROUNDING)
 
 
-@torch.enable_grad()  # type: ignore[untyped-decorator]
+@torch.enable_grad()
 def least_constant(loss: Callable[[Tensor], Tensor], z: Tensor) -> float:
     """Return the least loss of outputs that are all the same, sought from the mean of ``z``, shape
     (n, dim).

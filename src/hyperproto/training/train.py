@@ -95,10 +95,11 @@ def train(
             say(f"{giveaway.message} {giveaway.advice}")
         if len(source.train) < FEW:
             say(f"{source.name} has {len(source.train)} examples to train on: too few to rely on.")
-        spec, *built = _build(spec, source, None if store is None else store.path)
+        place = None if store is None else store.path
+        spec, source, network, space = _build(spec, source, place)
         if store is not None:
             store.spec = spec
-        return _fit(spec, *built, store, say, options)
+        return _fit(spec, source, network, space, store, say, options)
 
 
 def resume_run(
