@@ -27,7 +27,7 @@ from hyperproto.spaces.space import assign_axes
 from hyperproto.spec import DataSpec, NetworkSpec, RunSpec, SpaceSpec, TrainSettings
 from hyperproto.tasks import Classes, Range
 from hyperproto.training import build, read_run, resume_run, train
-from hyperproto.training.build import build_space, resolve_space
+from hyperproto.training import space as space_module
 from hyperproto.training.fit import resolve_settings
 from hyperproto.training.folder import RunFolder
 from tests.data import layouts
@@ -66,9 +66,28 @@ def source_of(targets, train=None):
     return Source("test", train, None, targets, TABLE)
 
 
+def build_space(spec, source, *, seed=0):
+    frozen = isinstance(source.preprocessing, hp.data.ImagePreprocessing) and (
+        source.train.inputs.ndim == 2
+    )
+    return space_module.build_space(spec, source.targets, source.train, seed=seed, frozen=frozen)
+
+
 def space_of(spec, targets, train=None):
-    source = source_of(targets, train)
-    return build_space(spec.space, source, seed=spec.train.seed)
+    return build_space(spec.space, source_of(targets, train), seed=spec.train.seed)
+
+
+def seen(num_classes, each=2):
+    """Return rows of classes that lie at random places, so that a prior can be made of them."""
+    labels = torch.arange(num_classes).repeat_interleave(each)
+    rows = torch.randn(len(labels), 5, generator=torch.Generator().manual_seed(0))
+    return Split(rows, {"kind": labels})
+
+
+def loss_and_prior(space):
+    """Return what was chosen for the one class task: its loss, and whether a prior placed it."""
+    found = space.prototypes["kind"].certificate.prior_agreement
+    return space.tasks["kind"].loss, None if found is None else "data"
 
 
 NOTHING = DataSpec(reader="digits")
@@ -428,57 +447,57 @@ def test_the_rate_follows_the_loss(choice, reduction, lr):
         (4, {}, "free_norm_softmax", None),
         (8, {"dim": 7}, "free_norm_softmax", None),
         (8, {"dim": 3}, "free_norm_softmax", "data"),
-        (8, {"dim": 3, "prior": "none"}, "free_norm_softmax", "none"),
+        (8, {"dim": 3, "prior": "none"}, "free_norm_softmax", None),
         (8, {"dim": 3, "loss": "free_norm_softmax"}, "free_norm_softmax", "data"),
         (8, {"dim": 3, "loss": "power_cosine"}, "power_cosine", None),
         (8, {"dim": 3, "loss": "squared_cosine"}, "squared_cosine", None),
-        (20_000, {}, "power_cosine", None),
+        (8, {"dim": 3, "loss": "paper"}, "squared_cosine", None),
+        (20_000, {"dim": 64}, "power_cosine", None),
     ],
 )
 def test_auto_stands_for_a_rule_in_classes_and_dimensions(num_classes, choice, loss, prior):
-    found = resolve_space(SpaceSpec(**choice), source_of({"kind": classes(num_classes)}))
-    assert (found.loss, found.prior) == (loss, prior)
+    source = source_of({"kind": classes(num_classes)}, seen(num_classes))
+    chosen, placed_by = loss_and_prior(build_space(SpaceSpec(**choice), source))
+    assert (chosen.name, placed_by) == (loss, prior)
 
 
 @pytest.mark.parametrize(
-    ("num_classes", "choice", "loss", "options", "prior"),
+    ("num_classes", "choice", "loss", "prior"),
     [
-        (8, {"dim": 7}, "free_norm_softmax", {}, None),
-        (8, {"dim": 3}, "power_cosine", {"q": 1.0}, "data"),
-        (25, {"dim": 3}, "power_cosine", {"q": 0.5}, "data"),
-        (8, {"dim": 3, "loss": "squared_cosine"}, "squared_cosine", {}, "data"),
+        (8, {"dim": 7}, hp.losses.FreeNormSoftmax(), None),
+        (8, {"dim": 3}, hp.losses.PowerCosine(q=1.0), "data"),
+        (25, {"dim": 3}, hp.losses.PowerCosine(q=0.5), "data"),
+        (8, {"dim": 3, "loss": "squared_cosine"}, hp.losses.SquaredCosine(), "data"),
         (
             8,
             {"dim": 3, "loss": "cosine_softmax", "loss_options": {"scale": 8.0}},
-            "cosine_softmax",
-            {"scale": 8.0},
+            hp.losses.CosineSoftmax(8.0),
             "data",
         ),
-        (8, {"dim": 3, "prior": "none"}, "free_norm_softmax", {}, "none"),
+        (8, {"dim": 3, "prior": "none"}, hp.losses.FreeNormSoftmax(), None),
         (
             8,
             {"dim": 3, "prior": "none", "loss_options": {"gain": 2.0}},
-            "free_norm_softmax",
-            {"gain": 2.0},
-            "none",
+            hp.losses.FreeNormSoftmax(gain=2.0),
+            None,
         ),
     ],
 )
 def test_on_frozen_features_few_dimensions_have_a_rule_of_their_own(
-    num_classes, choice, loss, options, prior
+    num_classes, choice, loss, prior
 ):
     source = replace(
-        source_of({"kind": classes(num_classes)}), preprocessing=hp.data.ImagePreprocessing(8)
+        source_of({"kind": classes(num_classes)}, seen(num_classes)),
+        preprocessing=hp.data.ImagePreprocessing(8),
     )
-    found = resolve_space(SpaceSpec(**choice), source)
-    assert (found.loss, found.loss_options, found.prior) == (loss, options, prior)
+    assert loss_and_prior(build_space(SpaceSpec(**choice), source)) == (loss, prior)
 
 
 def test_on_frozen_features_prototypes_keep_the_order_of_the_prior_alone(monkeypatch):
     methods = []
-    original = build.place
+    original = space_module.place
     monkeypatch.setattr(
-        build,
+        space_module,
         "place",
         lambda *args, method, **more: methods.append(method) or original(*args, **more),
     )
@@ -513,13 +532,13 @@ def test_a_composite_space_has_a_margin_of_its_own():
 @pytest.mark.parametrize(
     ("choice", "chosen"),
     [
-        ({}, ("free_norm_softmax", None, 0.1, 0.0)),
-        ({"kind": "sphere"}, ("free_norm_softmax", None, 0.1, 0.1)),
-        ({"kind": "sphere", "lr": 0.3, "margin": 0.0}, ("free_norm_softmax", None, 0.3, 0.0)),
-        ({"kind": "composite"}, ("squared_cosine", None, 0.3, 0.1)),
-        ({"kind": "conventional"}, ("squared_cosine", None, 0.03, 0.0)),
-        ({"kind": "conventional", "loss": "squared_cosine"}, ("squared_cosine", None, 0.01, 0.0)),
-        ({"loss": "squared_cosine"}, ("squared_cosine", None, 0.01, 0.0)),
+        ({}, ("free_norm_softmax", 0.1, 0.0)),
+        ({"kind": "sphere"}, ("free_norm_softmax", 0.1, 0.1)),
+        ({"kind": "sphere", "lr": 0.3, "margin": 0.0}, ("free_norm_softmax", 0.3, 0.0)),
+        ({"kind": "composite"}, ("free_norm_softmax", 0.3, 0.1)),
+        ({"kind": "conventional"}, ("auto", 0.03, "auto")),
+        ({"kind": "conventional", "loss": "squared_cosine"}, ("squared_cosine", 0.01, "auto")),
+        ({"loss": "squared_cosine"}, ("squared_cosine", 0.01, 0.0)),
     ],
 )
 def test_next_to_numbers_lengths_are_free_and_poles_avoided(choice, chosen):
@@ -527,9 +546,11 @@ def test_next_to_numbers_lengths_are_free_and_poles_avoided(choice, chosen):
         source_of({"kind": classes(3), "year": Range(0, 1, outside="clip")}),
         spec_of(NOTHING, **choice),
     )
-    found = resolve_space(spec.space, source)
-    settings = resolve_settings(spec.train, build_space(spec.space, source, seed=0), 3, "rows")
-    assert (found.loss, found.prior, settings.lr, found.margin) == chosen
+    space = build_space(spec.space, source, seed=0)
+    settings = resolve_settings(spec.train, space, 3, "rows")
+    loss = space.tasks["kind"].loss
+    found = getattr(loss, "name", loss), settings.lr, space.tasks["year"].margin
+    assert found == chosen
 
 
 @pytest.mark.parametrize(("counts", "numbers"), [([12_000, 5], 0), ([10, 5], 1), ([7], 0), ([], 1)])
@@ -561,11 +582,11 @@ def test_every_way_in_chooses_the_same_losses_and_rates(counts, numbers):
     assert settings[0] == settings[1]
 
 
-def test_numbers_alone_are_the_papers_loss():
-    assert (
-        resolve_space(SpaceSpec(), source_of({"year": Range(0, 1, outside="clip")})).loss
-        == "squared_cosine"
-    )
+def test_numbers_alone_have_the_absolute_error_but_beside_the_papers_loss():
+    targets = {"year": Range(0, 1, outside="clip")}
+    assert space_of(spec_of(NOTHING), targets).tasks["year"].loss == "absolute"
+    paper = space_of(spec_of(NOTHING, loss="paper"), targets)
+    assert paper.tasks["year"].loss == "squared"
 
 
 def test_few_dimensions_get_a_data_driven_prior(generator):

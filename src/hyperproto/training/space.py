@@ -130,8 +130,8 @@ def _build_sphere(
         and bool(indexed(tasks))
         and defaults.uses_prior(*_counts(tasks), dim, spec.loss, frozen=frozen)
     )
-    if spec.loss == "auto" and by_data and frozen:
-        tasks = {n: _with_frozen_loss(task, dim) for n, task in tasks.items()}
+    if spec.loss == "auto" and (spec.loss_options or (by_data and frozen)):
+        tasks = {n: _with_auto_loss(spec, t, dim, by_data and frozen) for n, t in tasks.items()}
     wanted = spec.prior not in (None, "none") or (by_data and _has_prior(train))
     if given is None and wanted:
         name, task = only_classes(tasks, "prior")
@@ -145,9 +145,11 @@ def _build_sphere(
     return Space(dim, tasks, separate=separate)
 
 
-def _with_frozen_loss(task: Task, dim: int) -> Task:
-    loss, options = defaults.choose_loss(task.num_classes, dim, frozen_with_prior=True)
-    return task.resolved(class_loss=get_loss(loss, **options), number_loss="auto", margin="auto")
+def _with_auto_loss(spec: SpaceSpec, task: Task, dim: int, frozen_with_prior: bool) -> Task:
+    """Return a task with the loss that "auto" stands for where a sphere cannot know it."""
+    loss, options = defaults.choose_loss(task.num_classes, dim, frozen_with_prior=frozen_with_prior)
+    chosen = get_loss(loss, **(options | spec.loss_options))
+    return task.resolved(class_loss=chosen, number_loss="auto", margin="auto")
 
 
 def _counts(tasks: Mapping[str, Task]) -> tuple[list[int], int]:
