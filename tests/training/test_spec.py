@@ -17,7 +17,8 @@ from PIL import Image
 from sklearn.datasets import load_digits
 
 import hyperproto as hp
-from hyperproto._core.errors import NonFiniteLossError
+import hyperproto.training.space
+from hyperproto._core.errors import InputError, NonFiniteLossError
 from hyperproto.cli.main import main
 from hyperproto.data import Source, Split, Standardizer, TablePreprocessing
 from hyperproto.data.readers import describe_data, read_data
@@ -27,9 +28,9 @@ from hyperproto.spaces.space import assign_axes
 from hyperproto.spec import DataSpec, NetworkSpec, RunSpec, SpaceSpec, TrainSettings
 from hyperproto.tasks import Classes, Range
 from hyperproto.training import build, read_run, resume_run, train
-from hyperproto.training.build import build_space, resolve_space
 from hyperproto.training.fit import resolve_settings
 from hyperproto.training.folder import RunFolder
+from hyperproto.training.space import build_space
 from tests.data import layouts
 from tests.training.test_survival import contents
 
@@ -68,7 +69,7 @@ def source_of(targets, train=None):
 
 def space_of(spec, targets, train=None):
     source = source_of(targets, train)
-    return build_space(spec.space, source, seed=spec.train.seed)
+    return build_space(spec.space, source.targets, source.train, seed=spec.train.seed)
 
 
 NOTHING = DataSpec(reader="digits")
@@ -415,80 +416,78 @@ def test_the_rate_follows_the_loss(choice, reduction, lr):
     train = Split(torch.zeros(6000, 1, 1, 1), {"kind": torch.arange(6000) % 4})
     source = replace(source_of({"kind": classes(4)}, train), preprocessing=preprocessing)
     spec = spec_of(NOTHING, **choice)
-    space = build_space(spec.space, source, seed=0)
+    space = build_space(spec.space, source.targets, source.train, seed=0)
     settings = resolve_settings(spec.train, space, len(train), "images")
     assert (settings.reduction, settings.lr) == (reduction, lr)
     assert (settings.epochs, settings.schedule) == (20, "one-cycle")
     assert settings.mixed_precision is None
 
 
+def placed_by_rule(num_classes, choice, *, frozen):
+    """Return the loss of classes, and whether they are placed by the data."""
+    labels = torch.arange(10 * num_classes) % num_classes
+    rows = torch.randn(len(labels), 5, generator=torch.Generator().manual_seed(0))
+    train, targets = Split(rows, {"kind": labels}), {"kind": classes(num_classes)}
+    space = build_space(SpaceSpec(**choice), targets, train, seed=0, frozen=frozen)
+    certificate = space.prototypes_by_task()["kind"].certificate
+    return space.tasks["kind"].loss, certificate.prior_agreement is not None
+
+
 @pytest.mark.parametrize(
-    ("num_classes", "choice", "loss", "prior"),
+    ("num_classes", "choice", "loss", "by_data"),
     [
-        (4, {}, "free_norm_softmax", None),
-        (8, {"dim": 7}, "free_norm_softmax", None),
-        (8, {"dim": 3}, "free_norm_softmax", "data"),
-        (8, {"dim": 3, "prior": "none"}, "free_norm_softmax", "none"),
-        (8, {"dim": 3, "loss": "free_norm_softmax"}, "free_norm_softmax", "data"),
-        (8, {"dim": 3, "loss": "power_cosine"}, "power_cosine", None),
-        (8, {"dim": 3, "loss": "squared_cosine"}, "squared_cosine", None),
-        (20_000, {}, "power_cosine", None),
+        (4, {}, "free_norm_softmax", False),
+        (8, {"dim": 7}, "free_norm_softmax", False),
+        (8, {"dim": 3}, "free_norm_softmax", True),
+        (8, {"dim": 3, "prior": "none"}, "free_norm_softmax", False),
+        (8, {"dim": 3, "loss": "free_norm_softmax"}, "free_norm_softmax", True),
+        (8, {"dim": 3, "loss": "power_cosine"}, "power_cosine", False),
+        (8, {"dim": 3, "loss": "squared_cosine"}, "squared_cosine", False),
     ],
 )
-def test_auto_stands_for_a_rule_in_classes_and_dimensions(num_classes, choice, loss, prior):
-    found = resolve_space(SpaceSpec(**choice), source_of({"kind": classes(num_classes)}))
-    assert (found.loss, found.prior) == (loss, prior)
+def test_auto_stands_for_a_rule_in_classes_and_dimensions(num_classes, choice, loss, by_data):
+    found = placed_by_rule(num_classes, choice, frozen=False)
+    assert (found[0].name, found[1]) == (loss, by_data)
 
 
 @pytest.mark.parametrize(
-    ("num_classes", "choice", "loss", "options", "prior"),
+    ("num_classes", "choice", "loss", "by_data"),
     [
-        (8, {"dim": 7}, "free_norm_softmax", {}, None),
-        (8, {"dim": 3}, "power_cosine", {"q": 1.0}, "data"),
-        (25, {"dim": 3}, "power_cosine", {"q": 0.5}, "data"),
-        (8, {"dim": 3, "loss": "squared_cosine"}, "squared_cosine", {}, "data"),
+        (8, {"dim": 7}, hp.losses.FreeNormSoftmax(), False),
+        (8, {"dim": 3}, hp.losses.PowerCosine(q=1.0), True),
+        (25, {"dim": 3}, hp.losses.PowerCosine(q=0.5), True),
+        (8, {"dim": 3, "loss": "squared_cosine"}, hp.losses.SquaredCosine(), True),
         (
             8,
             {"dim": 3, "loss": "cosine_softmax", "loss_options": {"scale": 8.0}},
-            "cosine_softmax",
-            {"scale": 8.0},
-            "data",
+            hp.losses.CosineSoftmax(8.0),
+            True,
         ),
-        (8, {"dim": 3, "prior": "none"}, "free_norm_softmax", {}, "none"),
-        (
-            8,
-            {"dim": 3, "prior": "none", "loss_options": {"gain": 2.0}},
-            "free_norm_softmax",
-            {"gain": 2.0},
-            "none",
-        ),
+        (8, {"dim": 3, "prior": "none"}, hp.losses.FreeNormSoftmax(), False),
     ],
 )
 def test_on_frozen_features_few_dimensions_have_a_rule_of_their_own(
-    num_classes, choice, loss, options, prior
+    num_classes, choice, loss, by_data
 ):
-    source = replace(
-        source_of({"kind": classes(num_classes)}), preprocessing=hp.data.ImagePreprocessing(8)
-    )
-    found = resolve_space(SpaceSpec(**choice), source)
-    assert (found.loss, found.loss_options, found.prior) == (loss, options, prior)
+    assert placed_by_rule(num_classes, choice, frozen=True) == (loss, by_data)
+
+
+def test_options_of_a_loss_come_with_its_name():
+    with pytest.raises(InputError) as refused:
+        SpaceSpec(loss_options={"gain": 2.0})
+    assert refused.value.argument == "loss_options"
 
 
 def test_on_frozen_features_prototypes_keep_the_order_of_the_prior_alone(monkeypatch):
     methods = []
-    original = build.place
+    original = hyperproto.training.space.place
     monkeypatch.setattr(
-        build,
+        hyperproto.training.space,
         "place",
         lambda *args, method, **more: methods.append(method) or original(*args, **more),
     )
-    rows, labels = (
-        torch.randn(80, 5, generator=torch.Generator().manual_seed(0)),
-        torch.arange(80) % 8,
-    )
-    source = source_of({"kind": classes(8)}, Split(rows, {"kind": labels}))
-    for found in (source, replace(source, preprocessing=hp.data.ImagePreprocessing(8))):
-        build_space(SpaceSpec(dim=3), found, seed=0)
+    for frozen in (False, True):
+        placed_by_rule(8, {"dim": 3}, frozen=frozen)
     assert methods == ["project", "auto"]
 
 
@@ -513,13 +512,11 @@ def test_a_composite_space_has_a_margin_of_its_own():
 @pytest.mark.parametrize(
     ("choice", "chosen"),
     [
-        ({}, ("free_norm_softmax", None, 0.1, 0.0)),
-        ({"kind": "sphere"}, ("free_norm_softmax", None, 0.1, 0.1)),
-        ({"kind": "sphere", "lr": 0.3, "margin": 0.0}, ("free_norm_softmax", None, 0.3, 0.0)),
-        ({"kind": "composite"}, ("squared_cosine", None, 0.3, 0.1)),
-        ({"kind": "conventional"}, ("squared_cosine", None, 0.03, 0.0)),
-        ({"kind": "conventional", "loss": "squared_cosine"}, ("squared_cosine", None, 0.01, 0.0)),
-        ({"loss": "squared_cosine"}, ("squared_cosine", None, 0.01, 0.0)),
+        ({}, ("free_norm_softmax", 0.1, 0.0)),
+        ({"kind": "sphere"}, ("free_norm_softmax", 0.1, 0.1)),
+        ({"kind": "sphere", "lr": 0.3, "margin": 0.0}, ("free_norm_softmax", 0.3, 0.0)),
+        ({"kind": "composite"}, (None, 0.3, 0.1)),
+        ({"loss": "squared_cosine"}, ("squared_cosine", 0.01, 0.0)),
     ],
 )
 def test_next_to_numbers_lengths_are_free_and_poles_avoided(choice, chosen):
@@ -527,9 +524,11 @@ def test_next_to_numbers_lengths_are_free_and_poles_avoided(choice, chosen):
         source_of({"kind": classes(3), "year": Range(0, 1, outside="clip")}),
         spec_of(NOTHING, **choice),
     )
-    found = resolve_space(spec.space, source)
-    settings = resolve_settings(spec.train, build_space(spec.space, source, seed=0), 3, "rows")
-    assert (found.loss, found.prior, settings.lr, found.margin) == chosen
+    space = build_space(spec.space, source.targets, source.train, seed=0)
+    settings = resolve_settings(spec.train, space, 3, "rows")
+    loss, lr, margin = chosen
+    assert (settings.lr, space.tasks["year"].margin) == (lr, margin)
+    assert loss is None or space.tasks["kind"].loss.name == loss
 
 
 @pytest.mark.parametrize(("counts", "numbers"), [([12_000, 5], 0), ([10, 5], 1), ([7], 0), ([], 1)])
@@ -544,7 +543,7 @@ def test_every_way_in_chooses_the_same_losses_and_rates(counts, numbers):
     }
     source = Source("rows", Split(torch.randn(4, 3), rows), None, targets, TABLE)
     dim = 20 if counts else 8
-    built = build_space(SpaceSpec(dim=dim), source, seed=0)
+    built = build_space(SpaceSpec(dim=dim), targets, source.train, seed=0)
     tasks = {
         name: hp.Classes(known.num_classes, loss="auto")
         for name, known in targets.items()
@@ -559,13 +558,6 @@ def test_every_way_in_chooses_the_same_losses_and_rates(counts, numbers):
             assert type(built.tasks[name].loss) is type(own.tasks[name].loss)
     settings = [resolve_settings(TrainSettings(), space, 4, "rows") for space in (built, own)]
     assert settings[0] == settings[1]
-
-
-def test_numbers_alone_are_the_papers_loss():
-    assert (
-        resolve_space(SpaceSpec(), source_of({"year": Range(0, 1, outside="clip")})).loss
-        == "squared_cosine"
-    )
 
 
 def test_few_dimensions_get_a_data_driven_prior(generator):
