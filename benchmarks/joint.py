@@ -28,9 +28,9 @@ from hyperproto.defaults import HEAD
 from hyperproto.models import create_backbone
 from hyperproto.spec import DataSpec, RunSpec, SpaceSpec, TrainSettings
 from hyperproto.training import fit, train
-from hyperproto.training.build import build_space
 from hyperproto.training.fit import resolve_settings
 from hyperproto.training.outputs import constant_measures
+from hyperproto.training.space import build_space
 from reproduction.cell import at_scale, paper_cell
 from reproduction.placements import Places
 from reproduction.run_cell import read_cell_data
@@ -148,7 +148,7 @@ def paintings(folder: Path, spec: SpaceSpec, settings: TrainSettings) -> tuple[M
     source = read_cell_data(cell, Places(data=folder))
     assert source.test is not None
     assert isinstance(source.train.inputs, Tensor)
-    space = build_space(spec, source, seed=settings.seed)
+    space = build_space(spec, source.targets, source.train, seed=settings.seed, frozen=True)
     torch.manual_seed(settings.seed)
     network = create_backbone("efficientnet-lite0", out_dim=space.dim, hidden=HEAD).output
     chosen = resolve_settings(settings, space, len(source.train), "images")

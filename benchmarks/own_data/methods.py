@@ -353,7 +353,8 @@ class Head:
         from hyperproto.defaults import HEAD_DECAY, PRETRAINED
         from hyperproto.spec import NetworkSpec, SpaceSpec, TrainSettings
         from hyperproto.tasks import Classes, Range
-        from hyperproto.training.build import build_network, build_space
+        from hyperproto.training.build import build_network
+        from hyperproto.training.space import build_space
 
         self.tasks = Tasks(targets)
         known, features = self.tasks.encode(targets), torch.from_numpy(inputs.features)
@@ -368,7 +369,13 @@ class Head:
         loss = (
             "auto" if self.kind is None else "squared_cosine"
         )  # without a sphere: squared error, as for tables
-        self.space = build_space(SpaceSpec(kind=self.kind, loss=loss), source, seed=self.seed)
+        self.space = build_space(
+            SpaceSpec(kind=self.kind, loss=loss),
+            source.targets,
+            source.train,
+            seed=self.seed,
+            frozen=True,
+        )
         spec = NetworkSpec(backbone=PRETRAINED, freeze=True)
         settings = TrainSettings(weight_decay=HEAD_DECAY, seed=self.seed)
 

@@ -10,7 +10,7 @@ from onnx import TensorProto, helper, numpy_helper
 from safetensors.numpy import save_file
 
 from hyperproto._core.files import write_json
-from hyperproto.runtime.conformal import Interval, Rejection, Sets
+from hyperproto.runtime.conformal import ConformalInterval, ConformalSets, Rejection
 from hyperproto.runtime.images import ImagePreprocessing
 from hyperproto.runtime.model import (
     FORMAT,
@@ -105,10 +105,12 @@ def write_model(folder, kind="rows", *, names=NAMES, dim=3, reject=None, seed=0)
             classes=tuple(names),
             scale=10.0,
             outlier="strength",
-            sets=(Sets(0.9, 0.9),),
+            sets=(ConformalSets(0.9, 0.9),),
             **rejection,
         ),
-        TaskForm("size", "range", "number", low=-1.0, high=1.0, intervals=(Interval(None, 0.9),)),
+        TaskForm(
+            "size", "range", "number", low=-1.0, high=1.0, intervals=(ConformalInterval(None, 0.9),)
+        ),
     )
     files = {name: FileForm(0, "") for name in (GRAPH, PROTOTYPES)}
     for name in files:

@@ -10,6 +10,7 @@ from tyro.conf import OmitArgPrefixes, arg
 from hyperproto._core import errors
 from hyperproto._core.errors import InputError
 from hyperproto._core.files import plain
+from hyperproto._core.kinds import KINDS
 from hyperproto._core.processes import from_first, is_first
 from hyperproto.cli.console import plain_warnings
 from hyperproto.spec import (
@@ -21,7 +22,6 @@ from hyperproto.spec import (
     SphereSpec,
     TrainSettings,
 )
-from hyperproto.tasks import task
 
 if TYPE_CHECKING:
     from hyperproto.training import Run
@@ -83,7 +83,7 @@ class ReadingOptions:
     """More options of the reader, such as from_year=1900 for OmniArt; see docs/how-to/data.md."""
 
 
-KINDS = [kind for kind in task.KINDS if kind not in ("classes", "range")]
+OTHERS = [kind for kind in KINDS if kind not in ("classes", "range")]
 
 KindOptions = make_dataclass(
     "KindOptions",
@@ -93,7 +93,7 @@ KindOptions = make_dataclass(
             Annotated[tuple[str, ...], arg(metavar="COLUMN")],
             field(default=(), metadata={"help": f"The columns of a table to predict as {kind}."}),
         )
-        for kind in KINDS
+        for kind in OTHERS
     ],
     frozen=True,
     kw_only=True,
@@ -112,7 +112,7 @@ class DataOptions(LoadingSpec, ReadingOptions, KindOptions):  # type: ignore[mis
         options = plain({name: getattr(self, name) for name in FOR_READER} | {"ranges": self.range})
         options |= {"test": self.test, "bounds": read_bounds(self.bounds)}
         options |= read_pairs(self.reader_options, "reader_options")
-        options |= {"kinds": {name: kind for kind in KINDS for name in getattr(self, kind)}}
+        options |= {"kinds": {name: kind for kind in OTHERS for name in getattr(self, kind)}}
         loading = {item.name: getattr(self, item.name) for item in fields(LoadingSpec)}
         described = describe_data(self.data or "digits", self.reader, seed=seed, **options)
         return replace(described, image_size=self.size, **loading)

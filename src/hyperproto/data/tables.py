@@ -86,7 +86,7 @@ def read_table(
         Those of a trained model: class names and bounds are then its own, not those of the data,
         and ``unseen`` goes for the training part too.
     kinds : mapping of str to str, optional
-        Columns to predict as other kinds of tasks, by the names in ``hyperproto.tasks.task.KINDS``.
+        Columns to predict as other kinds of tasks, by the names in ``hyperproto._core.kinds.KINDS``.
 
     Returns
     -------

@@ -5,7 +5,7 @@ wants and how its predictions are read and measured, and describes itself by pla
 :class:`~hyperproto.tasks.head.Head` holds the mathematics on its block of the output. What a task
 is in values imports no torch: reading data stays light.
 
-A new kind of target is one file with a task and its head, and one entry in :data:`KINDS`.
+A new kind of target is one file with a task and its head, and one entry in :data:`hyperproto._core.kinds.KINDS`.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hyperproto._core.checks import choose
+from hyperproto._core.kinds import KINDS
 
 if TYPE_CHECKING:
     import torch
@@ -30,12 +31,6 @@ if TYPE_CHECKING:
 
 Terms = dict[str, tuple[float, int]]
 """Of each metric its sum and its count, so that parts of a data set can be added up."""
-
-KINDS = {
-    "classes": "hyperproto.tasks.classes:Classes",
-    "range": "hyperproto.tasks.range:Range",
-}
-"""Where each kind of task is; an entry also gives its option of the command line."""
 
 
 @dataclass(frozen=True)

@@ -125,4 +125,4 @@ def least_constant(loss: Callable[[Tensor], Tensor], z: Tensor) -> float:
         else:
             break
         constant, least, rate = moved, found, 2 * rate
-    return float(least)
+    return float(least.detach())

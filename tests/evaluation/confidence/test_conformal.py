@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hyperproto.evaluation.confidence.conformal import conformal_quantile
 from scipy.special import softmax
 
 from hyperproto._core.errors import InputError
@@ -16,6 +15,7 @@ from hyperproto.evaluation.confidence import (
     TaskCalibration,
     outlier_score,
 )
+from hyperproto.runtime.conformal import conformal_quantile
 
 
 def test_the_quantile_is_the_smallest_score_that_keeps_the_promise():
