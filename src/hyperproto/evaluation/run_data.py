@@ -38,8 +38,6 @@ from hyperproto.training import RunRecord, load, read_run
 from hyperproto.training.build import cut_source
 from hyperproto.training.load import CALIBRATION
 
-LARGEST_BATCH = 2**14  # whatever a config says
-
 
 class RunData(NamedTuple):
     """Data for a run: their name, the name of the split, and that split as the network takes it.
@@ -77,7 +75,7 @@ class OpenRun:
         """
         try:
             return min(
-                LARGEST_BATCH,
+                2**14,
                 ResolvedSettings.from_dict(self.record.settings).validation_batch_size,
             )
         except (KeyError, TypeError, ValueError, ZeroDivisionError):
