@@ -158,7 +158,7 @@ def test_a_calibration_for_other_weights_or_of_another_form_is_refused(table):
     held = json.loads((folder / "calibration.json").read_text())
     for change, sentence in {
         "weights": "must be fitted for the weights of its run; got others. Calibrate the run again",
-        "format": "must have the format hyperproto.calibration/1; got 2",
+        "format": "must have the format hyperproto.calibration/2; got 2",
         "tasks": "must be complete and unchanged .`tasks` must be a mapping",
         "kind": 'must be of a known kind; got "oracle". Calibrate again',
         "task": 'must be about the tasks of its run; got "sides". Calibrate the run again',

@@ -428,7 +428,7 @@ def describe_classes(
         rows.append(
             {**classes[0], **{key: values[row] for key, values in more.items()}, "top": classes}
         )
-    for answer, members in zip(rows, sets or (), strict=sets is not None):
+    for answer, members in zip(rows, () if sets is None else sets, strict=sets is not None):
         answer["set"] = names[members].tolist()
     for answer, known in zip(
         rows, () if accepted is None else accepted.tolist(), strict=accepted is not None

@@ -25,6 +25,9 @@ from .._core.errors import InputError, InputTypeError
 MOST_CATEGORIES = 256  # columns that one column of categories becomes
 WORD = re.compile(r"(?u)\b\w\w+\b")  # scikit-learn's
 DATE_PARTS = ("day", "weekday", "hour")
+DELIMITERS = {".csv": ",", ".tsv": "\t"}
+# what programs write for an empty cell
+NOT_AVAILABLE = ("", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NULL", "null")
 
 
 class SparseRows(NamedTuple):

@@ -6,7 +6,12 @@ from hypothesis import strategies as st
 from scipy.special import log_softmax, softmax
 
 from hyperproto._core.errors import InputError, InputTypeError
-from hyperproto.evaluation.confidence import TaskCalibration, TaskOutputs, Temperature
+from hyperproto.evaluation.confidence import (
+    Calibration,
+    TaskCalibration,
+    TaskOutputs,
+    Temperature,
+)
 
 
 def draw(scale: float, n: int = 4000, num_classes: int = 5, seed: int = 0):
@@ -134,7 +139,9 @@ def test_outputs_of_classes_are_measured_by_a_fit_to_their_other_half():
     assert outputs.rows(np.arange(19)).cross_measure(fit) == {}
 
 
-@pytest.mark.parametrize("kind", [["sets"], {}, None, 3])
-def test_a_stored_kind_that_is_no_name_gets_a_sentence(kind):
-    with pytest.raises(InputError, match="known kind"):
-        TaskCalibration.from_dict({"kind": kind})
+@pytest.mark.parametrize("sets", [["sets"], {}, "sets", 3])
+def test_stored_sets_that_are_none_get_a_sentence(sets):
+    stored = Calibration({"kind": TaskCalibration()}, 20).to_dict()
+    stored["tasks"]["kind"]["sets"] = sets
+    with pytest.raises(InputError, match="A stored calibration must be complete and unchanged"):
+        Calibration.from_dict(stored)
