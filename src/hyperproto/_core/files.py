@@ -390,6 +390,18 @@ def filling(
         _finish_filling(folder, closing)
 
 
+def former_files(closing: Path, form: str, *patterns: str) -> list[str]:
+    """Return the names of the files beside a closing file of a format, none where it is something
+    else: what :func:`filling` may replace.
+    """
+    try:
+        if str(read_json(closing)["format"]).startswith(form):
+            return [path.name for pattern in patterns for path in closing.parent.glob(pattern)]
+    except (InputError, KeyError, TypeError):
+        pass
+    return []
+
+
 def whole(folder: str | Path) -> Path:
     """Return where the files of a folder are that :func:`filling` wrote, and may not have finished."""
     folder = as_path(folder)

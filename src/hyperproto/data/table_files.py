@@ -16,9 +16,8 @@ from torch import Tensor
 from hyperproto._core.checks import nearest_name
 from hyperproto._core.errors import InputError, MissingDataError, require
 from hyperproto._core.files import as_path
-from hyperproto.runtime.tables import column_kind
+from hyperproto.runtime.tables import DELIMITERS, NOT_AVAILABLE, column_kind
 
-DELIMITERS = {".csv": ",", ".tsv": "\t"}
 OTHER_DELIMITERS = (
     ";",
     "\t",
@@ -26,18 +25,6 @@ OTHER_DELIMITERS = (
     ",",
 )  # where all of a header is one name, one of these was meant
 PARQUET = (".parquet", ".pq")
-NOT_AVAILABLE = (
-    "",
-    "NA",
-    "N/A",
-    "n/a",
-    "#N/A",
-    "<NA>",
-    "NaN",
-    "nan",
-    "NULL",
-    "null",
-)  # what programs write for it
 LONGEST_HEADER = 2**24  # bytes
 MOST_COLUMNS = 50_000  # of CSV and TSV
 CELLS, CELLS_PER_BYTE = 1_000_000, 8  # of a Parquet file: so many, and one for each bit of the file

@@ -24,14 +24,6 @@ from hyperproto.evaluation.confidence import (
 )
 from hyperproto.export import Exported, export_model
 
-COVERAGES = (
-    0.9,
-    0.5,
-    0.8,
-    0.95,
-    0.99,
-)  # of sets and intervals that an exported model can give, the default first
-
 
 class ConfidentEstimator(SphereEstimator, ABC):
     """An estimator that keeps what it says about held-out rows, and so knows
@@ -89,19 +81,16 @@ class ConfidentEstimator(SphereEstimator, ABC):
                 about["unknown"] = choose_unknown(classes, getattr(self, "unknown_label", None))
         if self.held_out_ is not None:
             about |= self._calibration(name).form() if name in self._class_columns else {}
-            promises = [self._conformal(name, coverage) for coverage in COVERAGES]
+            # those that an exported model can give, the default first
+            promises = [self._conformal(name, coverage) for coverage in (0.9, 0.5, 0.8, 0.95, 0.99)]
             about["sets" if name in self._class_columns else "intervals"] = promises
             about["calibrated"] = True
         return about
 
     def _calibrate(self, data: Split) -> Self:
-        z = self._run(data.inputs)
-        logits, answers = self._logits(z), self._answers(z)
+        z, heads = self._run(data.inputs), self.space_.named_heads()
         self.held_out_ = {
-            name: TaskOutputs(logits[name], target.numpy(), self._strengths(z, name))
-            if name in logits
-            else TaskOutputs(answers[name], target.numpy(), answers[name])
-            for name, target in data.targets.items()
+            name: TaskOutputs.of(heads[name], z, target) for name, target in data.targets.items()
         }
         return self._fit_confidence()
 

@@ -15,7 +15,15 @@ import torch
 
 from hyperproto._core.checks import choose
 from hyperproto._core.errors import HyperprotoError, InputError, arg
-from hyperproto._core.files import filling, plain, read_json, versions, whole, write_json
+from hyperproto._core.files import (
+    filling,
+    former_files,
+    plain,
+    read_json,
+    versions,
+    whole,
+    write_json,
+)
 from hyperproto._core.schema import read_plain
 from hyperproto.data import Split, Standardizer
 from hyperproto.data.preprocessing import is_sparse, parts_of, sparse_rows
@@ -78,23 +86,14 @@ def save_estimator(estimator: Any, folder: str | Path, *, overwrite: bool = Fals
     written.
     """
     described = _describe(estimator)
-    with filling(folder, CLOSING, _files_of if overwrite else lambda path: ()) as place:
+
+    def names_of(closing: Path) -> list[str]:
+        tensors = "last.safetensors", "prototypes.*.safetensors", HELD_OUT, REPLAY
+        found = former_files(closing, "hyperproto.estimator/", CLOSING, *tensors)
+        return found if overwrite else []
+
+    with filling(folder, CLOSING, names_of) as place:
         _write(estimator, described, place)
-
-
-def _files_of(path: Path) -> list[str]:
-    """Return the names of the files of an estimator, given its JSON; none where that is something
-    else.
-    """
-    try:
-        described = read_json(path)
-        if str(described["format"]).startswith("hyperproto.estimator/"):
-            count = sum("classes" in task for task in described["space"]["tasks"])
-            prototypes = [f"prototypes.{index}.safetensors" for index in range(count)]
-            return [CLOSING, "last.safetensors", HELD_OUT, REPLAY, *prototypes]
-    except (InputError, KeyError, TypeError):
-        pass
-    return []
 
 
 def _write(estimator: Any, described: dict[str, Any], place: Path) -> None:

@@ -103,20 +103,12 @@ def fit_calibration(
     z, targets = collect_outputs(network, space, data, batch_size=batch_size)
     if not targets:
         raise InputError("Data to calibrate on", "have targets", "none")
-    predictions, logits, heads = (
-        space.predict_by_task(z),
-        space.logits_by_task(z),
-        space.named_heads(),
-    )
+    heads = space.named_heads()
     tasks: dict[str, TaskCalibration] = {}
     measures: dict[str, float] = {}
     examples = 0
     for name, target in targets.items():
-        is_class = name in logits
-        values = (logits[name] if is_class else predictions[name]).double()
-        strengths = heads[name].strength(z).double() if is_class else values
-        columns = (values, target, strengths)
-        outputs = TaskOutputs(*(column.numpy(force=True) for column in columns)).labeled()
+        outputs = TaskOutputs.of(heads[name], z, target).labeled()
         if not len(outputs.targets):
             raise InputError("Data to calibrate on", f'have labels for "{name}"', "none")
 

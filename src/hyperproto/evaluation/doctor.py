@@ -26,8 +26,6 @@ from hyperproto.training import read_run
 from hyperproto.training.load import rebuild
 from hyperproto.training.outputs import constant_measures
 
-MOST_EXAMPLES = 4096  # of a split: enough for every finding
-
 
 @dataclass(frozen=True)
 class Examination:
@@ -104,7 +102,7 @@ def split_outputs(
     space: TaskSpace,
     data: Arrays | ImageData,
     *,
-    most: int = MOST_EXAMPLES,
+    most: int = 4096,
 ) -> SplitOutputs:
     """Run a network over at most ``most`` examples, spread evenly over the data, which may be
     sorted by class.

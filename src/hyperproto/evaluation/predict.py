@@ -14,10 +14,10 @@ from hyperproto._core.files import as_path
 from hyperproto._core.processes import own_device
 from hyperproto.data import ImageData
 from hyperproto.defaults import INFERENCE_BATCH_SIZE
-from hyperproto.evaluation.confidence import Confidence, TaskCalibration
+from hyperproto.evaluation.confidence import Confidence, TaskCalibration, TaskOutputs
 from hyperproto.evaluation.run_data import AnyRun, open_run
 from hyperproto.runtime.predictor import check_one_source, describe_classes
-from hyperproto.spaces import OutputSpace, Sphere
+from hyperproto.spaces import Sphere
 from hyperproto.spaces.output_space import UNNAMED, TaskSpace
 from hyperproto.tasks import indexed
 from hyperproto.tasks.prototype_head import PrototypeHead
@@ -54,7 +54,7 @@ class TaskPredictions:
 @torch.no_grad()
 def collect_outputs(
     network: nn.Module,
-    space: OutputSpace,
+    space: TaskSpace,
     data: Any,
     *,
     batch_size: int = INFERENCE_BATCH_SIZE,
@@ -76,17 +76,15 @@ def collect_outputs(
         ):
             targets.setdefault(name, []).append(target)
     joined = {name: torch.cat(parts) for name, parts in targets.items()}
-    if isinstance(space, TaskSpace) and len(joined) == len(space.names) == 1:
-        joined = dict(
-            zip(space.names, joined.values(), strict=True)
-        )  # one task, whatever the data calls it
+    if len(joined) == len(space.names) == 1:  # whatever the data calls it
+        joined = dict(zip(space.names, joined.values(), strict=True))
     return torch.cat(outputs), joined
 
 
 @torch.no_grad()
 def predict_split(
     network: nn.Module,
-    space: OutputSpace,
+    space: TaskSpace,
     data: Any,
     *,
     batch_size: int = INFERENCE_BATCH_SIZE,
@@ -137,14 +135,9 @@ def predict_split(
             for key, values in columns.items():
                 tensors.setdefault(name, {}).setdefault(key, []).append(values.cpu())
             if fitted is not None:
-                ids = None if best is None else best.ids.cpu()
-                logits = strengths = None
-                if best is not None and isinstance(space, TaskSpace):
-                    head = space.named_heads()[name]
-                    logits, strengths = head.logits(z[rows]), head.strength(z[rows])
-                confidence.setdefault(name, []).append(
-                    fitted.describe(predicted.cpu(), logits, strengths, ids)
-                )
+                outputs = TaskOutputs.of(space.named_heads()[name], z[rows], predicted)
+                found = fitted.describe(outputs, None if best is None else best.ids.cpu())
+                confidence.setdefault(name, []).append(found)
     return {
         name: TaskPredictions(
             **{key: torch.cat(values) for key, values in columns.items()},
@@ -155,12 +148,12 @@ def predict_split(
     }, mean_terms(sums)
 
 
-def _rank(space: OutputSpace, task: str, z: Tensor, predicted: Tensor, top: int) -> TopK | None:
+def _rank(space: TaskSpace, task: str, z: Tensor, predicted: Tensor, top: int) -> TopK | None:
     """Return the ``top`` best classes, the predicted one first; None where there are none.
 
     Where there are many classes, which ``predict`` goes through in blocks, so does this.
     """
-    if not isinstance(space, TaskSpace) or space.tasks[task].reads != "index":
+    if space.tasks[task].reads != "index":
         return None
     head = space.named_heads()[task]
     if isinstance(head, PrototypeHead) and head.many(z):

@@ -29,7 +29,7 @@ from hyperproto.data.table_files import is_table, read_columns
 from hyperproto.data.tables import encode_cells, encode_rows
 from hyperproto.defaults import INFERENCE_BATCH_SIZE
 from hyperproto.evaluation.confidence import Calibration
-from hyperproto.runtime.images import EXTENSIONS
+from hyperproto.runtime.images import images_in
 from hyperproto.spaces import OutputSpace
 from hyperproto.spaces.output_space import TaskSpace
 from hyperproto.spec import DataSpec, ResolvedSettings
@@ -37,8 +37,6 @@ from hyperproto.tasks import Task
 from hyperproto.training import RunRecord, load, read_run
 from hyperproto.training.build import cut_source
 from hyperproto.training.load import CALIBRATION
-
-LARGEST_BATCH = 2**14  # whatever a config says
 
 
 class RunData(NamedTuple):
@@ -77,7 +75,7 @@ class OpenRun:
         """
         try:
             return min(
-                LARGEST_BATCH,
+                2**14,
                 ResolvedSettings.from_dict(self.record.settings).validation_batch_size,
             )
         except (KeyError, TypeError, ValueError, ZeroDivisionError):
@@ -358,19 +356,14 @@ def _find_images(
     files: list[Path] = []
     origins: list[dict[str, Any]] = []
     for path in paths:
-        if path.is_dir():
-            named = (
-                p for p in path.rglob("*") if p.suffix.lower() in EXTENSIONS and p.name[0] != "."
-            )
-            inside = sorted(p for p in named if p.is_file())  # a pipe would be waited for
-            if not inside:
-                raise InputError(f'Folder "{path}"', "hold images", "none")
-        elif not path.is_file():
+        if not (path.is_dir() or path.is_file()):  # a pipe would be waited for
             raise MissingDataError(
                 f'"{path}"', "be an image file or a folder", "nothing", "Check the path."
             )
-        elif not is_table(path):
-            inside = [path]
+        if path.is_dir() or not is_table(path):
+            inside = images_in(path)
+            files += inside
+            origins += [{"file": str(file)} for file in inside]
         elif image_column is None:
             raise InputError(
                 f'"{path}"', "be an image or a folder of images, as the run takes images", "a table"
@@ -382,9 +375,6 @@ def _find_images(
                 {"file": str(path), "row": row, image_column: str(cell)}
                 for row, cell in enumerate(cells, 1)
             ]
-            continue
-        files += inside
-        origins += [{"file": str(file)} for file in inside]
     return files, origins
 
 

@@ -13,8 +13,6 @@ from hyperproto._core.files import as_path, plain, read_records
 from hyperproto.training import RunRecord, read_run
 from hyperproto.training.run import EpochTime
 
-DEEPEST = 4  # folders within folders
-
 
 @dataclass(frozen=True)
 class RunRow:
@@ -88,7 +86,7 @@ def _find(root: Path) -> Iterator[Path]:
         if "config.json" in files:
             yield Path(place)
             folders.clear()
-        folders[:] = sorted(name for name in folders if name[0] != ".") if depth < DEEPEST else []
+        folders[:] = sorted(name for name in folders if name[0] != ".") if depth < 4 else []
 
 
 def _row(folder: Path, name: str) -> RunRow:

@@ -14,13 +14,12 @@ from torch import Tensor, nn
 
 from hyperproto._core.checks import choose
 from hyperproto._core.errors import InputError
-from hyperproto._core.files import filling, read_json, versions, write_json
+from hyperproto._core.files import filling, former_files, versions, write_json
 from hyperproto._core.schema import from_plain
 from hyperproto.data import ImageData, ImageFiles, ImagePreprocessing, Split, TablePreprocessing
-from hyperproto.data.augment import normalize
 from hyperproto.data.image_files import decode_rows
 from hyperproto.data.preprocessing import is_sparse, take_rows
-from hyperproto.export.graph import Answers, in_precision, preparation, to_onnx, torch_answers
+from hyperproto.export.graph import Answers, in_precision, preparation, to_onnx
 from hyperproto.runtime.images import center
 from hyperproto.runtime.model import (
     DESCRIPTION,
@@ -37,7 +36,6 @@ from hyperproto.runtime.tables import TableEncoder
 from hyperproto.spaces import OutputSpace, Sphere
 from hyperproto.spaces.output_space import TaskSpace
 
-MOST_ROWS = 256  # that are compared
 # largest difference of probabilities, and of numbers by the width of their range, that is written
 AGREE = 1e-4
 
@@ -128,7 +126,12 @@ def export_model(
         name: placed.vectors.cpu().numpy() for name, placed in space.prototypes_by_task().items()
     }
     form = _input_form(rows, preprocessing, encoder, columns)
-    with filling(folder, DESCRIPTION, _files_of if overwrite else lambda path: ()) as place:
+
+    def names_of(closing: Path) -> list[str]:
+        every = DESCRIPTION, GRAPH, PROTOTYPES, "README.md"
+        return former_files(closing, "hyperproto.model/", *every) if overwrite else []
+
+    with filling(folder, DESCRIPTION, names_of) as place:
         (place / GRAPH).write_bytes(graph)
         save_file(tensors, place / PROTOTYPES, metadata={"format": FORMAT})
         described = Model(
@@ -143,21 +146,11 @@ def export_model(
             measures={**(measures or {})},
         )
         write_json(place / DESCRIPTION, asdict(described))
-        found = _compare(Predictor(place), network, space, rows, preprocessing, dtype)
+        found = _compare(Predictor(place), answers, rows)
         if not found.difference <= AGREE:
             rule = f"give the same answers by onnxruntime as by torch, within {AGREE:g}"
             raise InputError("The network", rule, f"a difference of {found.difference:.1e}")
     return replace(found, folder=Path(folder))
-
-
-def _files_of(path: Path) -> list[str]:
-    """Return the files of an exported model, given its JSON; none where that is something else."""
-    try:
-        if str(read_json(path)["format"]).startswith("hyperproto.model/"):
-            return [DESCRIPTION, GRAPH, PROTOTYPES, "README.md"]
-    except (InputError, KeyError, TypeError):
-        pass
-    return []
 
 
 def _rows(inputs: Any, preprocessing: Any) -> np.ndarray[Any, Any]:
@@ -167,7 +160,7 @@ def _rows(inputs: Any, preprocessing: Any) -> np.ndarray[Any, Any]:
     count = inputs.shape[0] if hasattr(inputs, "shape") else len(inputs)
     if not count:
         raise InputError("inputs", "be real rows to compare torch and onnxruntime on", "none")
-    some = torch.arange(min(count, MOST_ROWS))
+    some = torch.arange(min(count, 256))
     if isinstance(preprocessing, ImagePreprocessing):
         if isinstance(inputs, ImageFiles):
             return np.ascontiguousarray(
@@ -231,46 +224,26 @@ def _describe_file(path: Path) -> FileForm:
     return FileForm(len(content), hashlib.sha256(content).hexdigest())
 
 
-def _compare(
-    predictor: Predictor,
-    network: nn.Module,
-    space: TaskSpace,
-    rows: np.ndarray[Any, Any],
-    preprocessing: Any,
-    dtype: torch.dtype,
-) -> Exported:
+def _compare(predictor: Predictor, answers: Answers, rows: np.ndarray[Any, Any]) -> Exported:
     """Return how far the written model is from torch on real rows."""
-    prepared = _prepared(rows, preprocessing).to(dtype)
     tasks = predictor.model.tasks
-    wanted = torch_answers(network, space, prepared, {task.name: task.scale for task in tasks})
-    found = predictor.run(rows, list(wanted))
+    with torch.no_grad():
+        values = (value.numpy() for value in answers(torch.from_numpy(rows)))
+    wanted = dict(zip(answers.names, values, strict=True))
+    found = predictor.run(rows, answers.names)
     difference, changed = 0.0, 0
     for task in tasks:
-        if not task.classes:
-            value, reference = found[f"{task.name}/value"], wanted[f"{task.name}/value"]
-            width = np.ptp(reference) if task.high is None else task.high - (task.low or 0.0)
-            apart = float(np.abs(value - reference).max())
-            difference = max(difference, apart / max(float(width), 1e-12))
-            continue
-        parts = (f"{task.name}/{part}" for part in ("probabilities", "scores", "prediction"))
-        probabilities, scores, prediction = ((found[part], wanted[part]) for part in parts)
-        difference = max(difference, float(np.abs(np.subtract(*probabilities)).max()))
-        best = np.sort(scores[1], axis=1)[:, -2:]
-        ties = (
-            best[:, -1] - best[:, 0] < AGREE
-            if best.shape[1] > 1
-            else np.zeros(len(best), dtype=bool)
-        )
-        changed += int(((prediction[0] != prediction[1]) & ~ties).sum())
+        parts = {part: f"{task.name}/{part}" for part in ("value", "probabilities", "prediction")}
+        main = parts["probabilities" if task.classes else "value"]
+        apart = float(np.abs(found[main] - wanted[main]).max())
+        if task.classes:
+            best = np.sort(wanted[f"{task.name}/scores"], axis=1)[:, -2:]
+            clear = best[:, -1] - best[:, 0] >= AGREE
+            differs = found[parts["prediction"]] != wanted[parts["prediction"]]
+            changed += int((differs & clear).sum())
+        else:
+            width = np.ptp(wanted[main]) if task.high is None else task.high - (task.low or 0.0)
+            apart /= max(float(width), 1e-12)
+        difference = max(difference, apart)
     calibrated = all(task.calibrated for task in tasks if task.classes)
     return Exported(Path(), len(rows), difference, changed, calibrated)
-
-
-def _prepared(rows: np.ndarray[Any, Any], preprocessing: Any) -> Tensor:
-    """Return rows as training has them for the network."""
-    if isinstance(preprocessing, ImagePreprocessing):
-        return normalize(rows, preprocessing.mean, preprocessing.std)
-    scaling = (
-        preprocessing.scaling if isinstance(preprocessing, TablePreprocessing) else preprocessing
-    )
-    return torch.from_numpy(rows) if scaling is None else scaling(rows)

@@ -5,7 +5,7 @@ ONNX.
 import copy
 import logging
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -19,6 +19,7 @@ from hyperproto.runtime.model import TaskForm
 from hyperproto.runtime.predictor import INPUT, POINT
 from hyperproto.spaces import Sphere
 from hyperproto.spaces.output_space import TaskSpace
+from hyperproto.tasks.outliers import unusual
 
 
 class Scale(nn.Module):
@@ -125,29 +126,11 @@ class Answers(nn.Module):
                 continue
             logits = head.logits(z).double() * task.scale
             probabilities = torch.softmax(logits, dim=1)
-            outlier = _outlier(task, logits, probabilities, head.strength(z).double())
+            outlier = unusual(logits, head.strength(z).double(), task.outlier, task.longest)
             found += [head.predict(z), head.scores(z), probabilities.float(), outlier.float()]
         if isinstance(self.space, Sphere):
             found.append(self.space.project(z).float())
         return tuple(found)
-
-
-def _outlier(task: TaskForm, logits: Tensor, probabilities: Tensor, strength: Tensor) -> Tensor:
-    """Return how unusual inputs are, as :func:`hyperproto.evaluation.confidence.outlier_score`
-    says. Shape (n,).
-    """
-    if task.longest is not None:
-        shrink = (task.longest / strength.clamp(min=task.longest)).square()
-        logits, strength = logits * shrink.unsqueeze(1), strength * shrink
-        probabilities = torch.softmax(logits, dim=1)
-    if task.outlier == "strength":
-        return -strength
-    if task.outlier == "energy":
-        return -torch.logsumexp(logits, dim=1)
-    if task.outlier == "entropy":
-        return -(probabilities * torch.log_softmax(logits, dim=1)).sum(dim=1)
-    best = torch.nn.functional.one_hot(logits.argmax(dim=1), logits.shape[1]).bool()
-    return probabilities.masked_fill(best, 0).sum(dim=1)
 
 
 def in_precision(space: TaskSpace, dtype: torch.dtype) -> TaskSpace:
@@ -202,22 +185,3 @@ def _quiet() -> Iterator[None]:
     finally:
         for log, level in zip(logs, levels, strict=True):
             log.setLevel(level)
-
-
-def torch_answers(
-    network: nn.Module, space: TaskSpace, prepared: Tensor, scales: Mapping[str, float]
-) -> dict[str, np.ndarray[Any, Any]]:
-    """Return what torch says about prepared inputs, in the words of the graph: the reference it is
-    compared with.
-    """
-    device = next((weights.device for weights in network.parameters()), torch.device("cpu"))
-    found: dict[str, Tensor] = {}
-    with torch.no_grad():
-        z = network.eval()(prepared.to(device))
-        decided, scores = space.predict_by_task(z), space.scores_by_task(z)
-        for name, logits in space.logits_by_task(z).items():
-            found[f"{name}/scores"] = scores[name].double()
-            found[f"{name}/probabilities"] = (logits.double() * scales[name]).softmax(dim=1)
-    for name, task in space.tasks.items():
-        found[f"{name}/{'value' if task.reads == 'number' else 'prediction'}"] = decided[name]
-    return {name: values.numpy(force=True) for name, values in found.items()}

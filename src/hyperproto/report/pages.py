@@ -20,7 +20,6 @@ from hyperproto._core.files import replacing
 from hyperproto._version import __version__
 from hyperproto.codes.certificate import Certificate
 
-STYLE = "body { margin: 0; font: 15px/1.45 system-ui, sans-serif; color: #222; background: #fff; }"
 HIDDEN = {"visible": False}
 # layout of a plot in three dimensions: no axes and no margins
 SCENE: dict[str, Any] = {
@@ -35,14 +34,10 @@ SCENE: dict[str, Any] = {
 }
 # colors that most kinds of color blindness can tell from each other (Okabe and Ito), without black
 CLASS_COLORS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#F0E442")
-REPEATABLE = {
-    "svg.hashsalt": "hyperproto",
-    "svg.fonttype": "none",
-}  # the same bytes every time; names stay text
 
 
 def write_page(
-    path: str | Path, template: Path, title: str, data: Any, parts: Mapping[str, str]
+    path: str | Path, template: str, title: str, data: Any, parts: Mapping[str, str]
 ) -> None:
     """Fill a template's ``@PLACEHOLDERS@`` in one pass, so that a name which looks like one stays a
     name.
@@ -52,7 +47,9 @@ def write_page(
     head = (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{html.escape(title)}</title>\n<style>{STYLE}</style>\n"
+        f"<title>{html.escape(title)}</title>\n<style>"
+        "body { margin: 0; font: 15px/1.45 system-ui, sans-serif; color: #222; background: #fff; }"
+        "</style>\n"
     )
     script = json.dumps(data).replace("<", "\\u003c")
     filled = {
@@ -62,9 +59,8 @@ def write_page(
         "VERSION": __version__,
         **parts,
     }
-    page = re.sub(
-        r"@([A-Z]+)@", lambda match: filled[match[1]], template.read_text(encoding="utf-8")
-    )
+    text = Path(__file__).with_name(template).read_text(encoding="utf-8")
+    page = re.sub(r"@([A-Z]+)@", lambda match: filled[match[1]], text)
     with replacing(path) as temporary:
         temporary.write_text(page, encoding="utf-8")
 
@@ -204,5 +200,7 @@ def new_picture(path: str | Path, width: float, height: float) -> Iterator[Any]:
     figure = Figure(figsize=(width, height), dpi=150, layout="constrained")
     FigureCanvasAgg(figure)
     yield figure
-    with mpl.rc_context(REPEATABLE), replacing(path) as temporary:  # type: ignore[arg-type]
+    # the same bytes every time; names stay text
+    settings: Any = {"svg.hashsalt": "hyperproto", "svg.fonttype": "none"}
+    with mpl.rc_context(settings), replacing(path) as temporary:
         figure.savefig(temporary, format=form, metadata={"Date": None} if form == "svg" else None)

@@ -18,9 +18,8 @@ from hyperproto.prototypes import Prototypes
 from hyperproto.report import pages
 from hyperproto.report.projection import nearest, project
 
-TEMPLATE = Path(__file__).with_name("placement_page.html")
 NAMED = 400  # classes up to which every name is written; beyond, names come with the pointer
-PRIOR_LINE, PLACEMENT_LINE = "#D55E00", "#0072B2"
+PLACEMENT_LINE = "#0072B2"
 
 Array = NDArray[np.float64]
 
@@ -70,7 +69,7 @@ def write_placement_page(
         "points": points.round(4).tolist(),
         "hasPrior": any(neighbors["prior"]),
     } | neighbors
-    pages.write_page(path, TEMPLATE, title, data, parts)
+    pages.write_page(path, "placement_page.html", title, data, parts)
 
 
 def find_neighbors(prototypes: Prototypes, prior: Prior | None, k: int) -> dict[str, list[Any]]:
@@ -140,7 +139,7 @@ def _scene(points: Array, names: Sequence[str], *, sphere: bool) -> dict[str, An
         }
         | {"hoverinfo": "skip", "showlegend": False, "x": [], "y": [], "z": []}
         for name, color, width, dash in (
-            ("prior", PRIOR_LINE, 3, "dot"),
+            ("prior", "#D55E00", 3, "dot"),
             ("placement", PLACEMENT_LINE, 4, "solid"),
         )
     ]

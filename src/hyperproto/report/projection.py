@@ -17,14 +17,10 @@ from hyperproto._core.processes import one_thread
 Array = NDArray[np.float64]
 Ids = NDArray[np.int64]
 
-PERPLEXITY = 8.0  # about how many neighbors count: the ones a reader would look for around a name
 LAID_OUT = (
     1500  # classes; beyond, every pair in every step takes minutes, and principal axes are drawn
 )
 MEASURED = 1500  # classes whose pairs the error is measured over; beyond, evenly spaced ones
-NEAREST = 5  # how many neighbors of each class are compared with those in the picture
-DIGITS = 9  # similarities that agree to here are listed in the order of the classes
-TIED = 5e-4  # and to here, they read the same in a table
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,7 +111,8 @@ def _principal_axes(vectors: Array, dim: int) -> Array:
 def _keep_neighbors(angles: Array, start: Array) -> Array:
     """Return points whose neighbors are those by the angles (K, K)."""
     manifold = require("sklearn.manifold", extra="sklearn", purpose="A picture of a sphere")
-    perplexity = min(PERPLEXITY, (len(angles) - 1) / 2)
+    # about how many neighbors count: the ones a reader would look for around a name
+    perplexity = min(8.0, (len(angles) - 1) / 2)
     start = start / start.std() * 1e-4  # small, so that the layout can untangle
     model = manifold.TSNE(
         start.shape[1], perplexity=perplexity, metric="precomputed", init=start, random_state=0
@@ -140,7 +137,7 @@ def _measured(vectors: Array, points: Array, *, how: str) -> Projection:
     scale = float((true * drawn).sum() / max((drawn**2).sum(), 1e-300))
     pairs = np.triu_indices(count, 1)
     error = float(np.degrees(np.abs(true - scale * drawn)[pairs].mean()))
-    few = min(NEAREST, max(1, (count - 1) // 2))  # of few classes, five would be all
+    few = min(5, max(1, (count - 1) // 2))  # of few classes, five would be all
     before, after = (nearest(-matrix, np.arange(count), few)[0] for matrix in (true, drawn))
     kept = float((before[:, :, None] == after[:, None, :]).any(axis=2).mean())
     who = "" if count == len(vectors) else f", measured on {count} of them"
@@ -160,8 +157,10 @@ def nearest(similarity: Array, own: Ids, k: int) -> tuple[Ids, Array, NDArray[np
     Equals are in the order of the classes. The last, of shape (n,), tells where a class that is not
     listed is as near as the last one that is, to three digits.
     """
-    values = similarity.astype(np.float64).round(DIGITS)
+    # similarities that agree to here are listed in the order of the classes
+    values = similarity.astype(np.float64).round(9)
     values[np.arange(len(own)), own] = -np.inf
     ids = np.argsort(-values, axis=1, kind="stable")[:, :k]
     listed = np.take_along_axis(values, ids, axis=1)
-    return ids, listed, (values >= listed[:, -1:] - TIED).sum(axis=1) > k
+    # to so much, they read the same in a table
+    return ids, listed, (values >= listed[:, -1:] - 5e-4).sum(axis=1) > k

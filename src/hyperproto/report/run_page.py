@@ -24,14 +24,9 @@ from hyperproto.report.projection import nearest
 from hyperproto.tasks import indexed
 from hyperproto.training import RunRecord
 
-TEMPLATE = Path(__file__).with_name("run_page.html")
 # what keeps a page small, whatever the run
-MATRIX, CLASSES, PAIRS, MISTAKES, POINTS = 30, 50, 20, 24, 2000
-NEIGHBORS, BINS = 3, 15
-THUMBNAIL = 96  # pixels
-LONGEST, COLUMNS = 300, 12  # letters of a text, and cells of a row, that are shown
-LONGEST_SETTINGS = 20_000  # letters
-BLUE, VERMILION, GRAY = pages.CLASS_COLORS[0], pages.CLASS_COLORS[3], "#999999"
+CLASSES, MISTAKES, POINTS = 50, 24, 2000
+BLUE, GRAY = pages.CLASS_COLORS[0], "#999999"
 MARGIN = {"l": 60, "r": 20, "t": 40, "b": 45}
 
 Ids = NDArray[np.int64]
@@ -54,7 +49,7 @@ def write_run_page(run: AnyRun, path: str | Path, data: Any = None, **options: A
     Evaluation
         What the page shows.
     """
-    evaluation = evaluate_run(run, data, pairs=PAIRS, **options)
+    evaluation = evaluate_run(run, data, pairs=20, **options)
     found = evaluation.predicted
     assert found is not None
     title, rows = measures.describe_evaluation(evaluation)
@@ -80,11 +75,17 @@ def write_run_page(run: AnyRun, path: str | Path, data: Any = None, **options: A
     settings = {
         key: value for key, value in found.run.record.config.items() if key != "preprocessing"
     }
-    listed = html.escape(json.dumps(settings, indent=2)[:LONGEST_SETTINGS])
+    listed = html.escape(json.dumps(settings, indent=2)[:20_000])
     sections.append(
         _section("Settings", f"<details><summary>all</summary><pre>{listed}</pre></details>")
     )
-    pages.write_page(path, TEMPLATE, title, None, {"SECTIONS": "".join(sections)})
+    pages.write_page(
+        path,
+        "run_page.html",
+        title,
+        None,
+        {"SECTIONS": "".join(sections)},
+    )
     return evaluation
 
 
@@ -158,7 +159,7 @@ def _class_parts(
     drawn = []
     if probabilities is not None and known.any():
         right, stated = calibration.calibration_curve(
-            (predicted == labels)[known], probabilities[known, 0], n_bins=BINS
+            (predicted == labels)[known], probabilities[known, 0], n_bins=15
         )
         title = "Reliability: how often predictions are right, by their probability"
         bars = {"type": "bar", "x": stated.tolist(), "y": right.tolist(), "width": 0.05}
@@ -177,7 +178,7 @@ def _class_parts(
                 [bars | {"marker": {"color": BLUE}}, diagonal], title=_small(title), **axes
             )
         )
-    if task.num_classes <= MATRIX and known.any():
+    if task.num_classes <= 30 and known.any():
         drawn.append(_matrix(labels[known], predicted[known], names, figures))
     yield f'<div class="row">{"".join(drawn)}</div>'
     if report.pairs:
@@ -238,9 +239,7 @@ def _class_table(
     if prototypes is not None and len(listed):
         headings.append("nearest prototypes, with their cosine")
         vectors = prototypes.vectors.numpy(force=True)
-        ids, cosines, tied = nearest(
-            vectors[listed] @ vectors.T, listed, min(NEIGHBORS, len(vectors) - 1)
-        )
+        ids, cosines, tied = nearest(vectors[listed] @ vectors.T, listed, min(3, len(vectors) - 1))
         for row, near, values, more in zip(rows, ids, cosines, tied, strict=True):
             pairs = zip(near, values, strict=True)
             listing = ", ".join(
@@ -287,7 +286,7 @@ class Inputs:
             file, self.rows = split.origin
             columns = read_columns(file)
             names = run_preprocessing(found.run.record, source).encoder.names  # type: ignore[union-attr]
-            self.cells = {name: columns[name].cells for name in names[:COLUMNS]}
+            self.cells = {name: columns[name].cells for name in names[:12]}
 
     def gallery(self, name: str, predictions: TaskPredictions) -> str:
         """Return the worst mistakes of a task, the most confident or the largest, with their
@@ -318,7 +317,7 @@ class Inputs:
         data = self.found.data.data
         if isinstance(data, ImageData):
             pixels = data.pixels(torch.tensor([row]))
-            step = max(1, pixels.shape[1] // THUMBNAIL)
+            step = max(1, pixels.shape[1] // 96)
             about = html.escape(
                 str(data.paths[row]) if len(data.paths) else f"example {row + 1}", quote=True
             )
@@ -326,7 +325,7 @@ class Inputs:
         if self.rows is None:
             return f"example {row + 1}"
         place = int(self.rows[row])
-        cells = [(name, _written(cells[place])[:LONGEST]) for name, cells in self.cells.items()]
+        cells = [(name, _written(cells[place])[:300]) for name, cells in self.cells.items()]
         return f"<div>row {place + 1}</div><table>{pages.table_html(cells)}</table>"
 
 

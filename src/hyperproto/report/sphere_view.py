@@ -16,7 +16,6 @@ from hyperproto.report import pages
 from hyperproto.report.projection import nearest
 
 ELEVATION, AZIMUTH = 22, 35  # degrees: where the viewer stands
-TEMPLATE = Path(__file__).with_name("sphere_page.html")
 FIRST = 2  # the trace of the first class, after those of the sphere
 COLUMNS = 32  # images in a row of the sheet that holds them all
 
@@ -172,7 +171,7 @@ def write_sphere_page(view: SphereView, path: str | Path, *, title: str) -> None
         "FIGURE": pages.plot_html(_figure(view), name="sphere"),
         "FACTS": pages.table_html(facts.items()),
     }
-    pages.write_page(path, TEMPLATE, title, data, parts)
+    pages.write_page(path, "sphere_page.html", title, data, parts)
 
 
 def _figure(view: SphereView) -> dict[str, Any]:

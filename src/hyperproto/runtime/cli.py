@@ -14,20 +14,7 @@ from .._core.checks import check_no_pipe
 from .._core.errors import HyperprotoError, InputError, require
 from .._version import __version__
 from .serve.options import ServeOptions, tell_apart
-
-NOT_AVAILABLE = (
-    "",
-    "NA",
-    "N/A",
-    "n/a",
-    "#N/A",
-    "<NA>",
-    "NaN",
-    "nan",
-    "NULL",
-    "null",
-)  # what programs write for it
-DELIMITERS = {".csv": ",", ".tsv": "\t"}
+from .tables import DELIMITERS, NOT_AVAILABLE
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -81,7 +68,7 @@ def predict_files(
 
     ``read`` returns the rows of a table (default: :func:`read_table`).
     """
-    from .images import EXTENSIONS
+    from .images import images_in
     from .predictor import IMAGES_AT_ONCE, Predictor, check_one_source
 
     check_one_source(paths, texts)
@@ -94,7 +81,7 @@ def predict_files(
             yield {"text": text, **answer}
         return
     if kind == "images":
-        files = [file for path in map(Path, paths) for file in _images_in(path, EXTENSIONS)]
+        files = [file for path in map(Path, paths) for file in images_in(path)]
         for start in range(0, len(files), IMAGES_AT_ONCE):
             some = files[start : start + IMAGES_AT_ONCE]
             for file, answer in zip(some, predictor.answer(some, top=top), strict=True):
@@ -138,19 +125,6 @@ def read_table(path: Path) -> list[dict[str, Any]]:
         for row in lines[1:]
     )
     return [dict(zip(header, row, strict=True)) for row in cells]
-
-
-def _images_in(path: Path, endings: Any) -> list[Path]:
-    if not path.is_dir():
-        return [path]
-    found = sorted(
-        p
-        for p in path.rglob("*")
-        if p.suffix.lower() in endings and p.name[0] != "." and p.is_file()
-    )
-    if not found:
-        raise InputError(f'Folder "{path}"', "hold images", "none")
-    return found
 
 
 if __name__ == "__main__":

@@ -276,3 +276,14 @@ def center(pixels: Pixels, size: int) -> Pixels:
         return pixels
     first = (side - size) // 2
     return pixels[:, first : first + size, first : first + size]
+
+
+def images_in(path: Path) -> list[Path]:
+    """Return the image files in a folder and below, sorted; a path that is no folder, as it is."""
+    if not path.is_dir():
+        return [path]
+    named = (p for p in path.rglob("*") if p.suffix.lower() in EXTENSIONS and p.name[0] != ".")
+    found = sorted(p for p in named if p.is_file())  # a pipe would be waited for
+    if not found:
+        raise InputError(f'Folder "{path}"', "hold images", "none")
+    return found

@@ -23,8 +23,6 @@ from .tables import TableEncoder
 
 FORMAT = "hyperproto.model/1"
 DESCRIPTION, GRAPH, PROTOTYPES = "model.json", "model.onnx", "prototypes.safetensors"
-LONGEST = 2**27  # bytes of model.json: a million names of classes take a fifth of it
-LARGEST = 2**31  # bytes of model.onnx, as protobuf has it
 MOST = 2**24  # of any whole number: classes, columns, dimensions
 OUTLIER_SCORES = ("entropy", "probability", "energy", "strength")
 
@@ -221,7 +219,8 @@ def read_model(folder: str | Path) -> tuple[Model, bytes]:
     not used.
     """
     folder = Path(folder)
-    described = _read(folder / DESCRIPTION, LONGEST)
+    # a million names of classes take a fifth of it
+    described = _read(folder / DESCRIPTION, 2**27)
     try:
         stored = json.loads(described)
     except (ValueError, RecursionError) as error:
@@ -240,7 +239,8 @@ def read_model(folder: str | Path) -> tuple[Model, bytes]:
         raise ModelError(f'"{folder / DESCRIPTION}"', f"describe a model ({error})") from None
     graph = b""
     for name, form in model.files.items():
-        content = _read(folder / name, LARGEST)
+        # as protobuf has it
+        content = _read(folder / name, 2**31)
         if len(content) != form.bytes or hashlib.sha256(content).hexdigest() != form.sha256:
             advice = "Copy the folder again, or export the model again."
             raise ModelError(

@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
@@ -22,9 +22,6 @@ T = TypeVar("T", ConformalSets, ConformalInterval)
 INPUT, POINT = "input", "point"  # of the graph
 AT_ONCE = 2**22  # numbers of inputs, or scores, that are computed at a time: 16 MB
 IMAGES_AT_ONCE = 16  # what a cache holds is faster than more
-MOST_PIXELS = 2**26  # of an image file
-ROUNDING = 1e-6  # of a score in single precision
-UNIT = 1e-3  # how far the length of a prototype may be from 1
 # The key "location" of a tensor in another file, as protobuf has it: field 1, 8 bytes, in any
 # length of varints.
 ELSEWHERE = re.compile(rb"(?:\x0a|\x8a\x80*\x00)(?:\x08|\x88\x80*\x00)location")
@@ -74,7 +71,7 @@ class Predictor:
     """
 
     def __init__(
-        self, folder: str | Path, *, threads: int | None = None, most_pixels: int = MOST_PIXELS
+        self, folder: str | Path, *, threads: int | None = None, most_pixels: int = 2**26
     ) -> None:
         self.model, graph = read_model(folder)
         self._folder = Path(folder)
@@ -106,27 +103,27 @@ class Predictor:
 
     def predict_proba(self, inputs: Any) -> Any:
         """Return the probability of each class, shape (n, num_classes)."""
-        return self._of_classes(inputs, "probabilities")
+        return self._read(inputs, "probabilities", self._class_tasks("predict_proba"))
 
     def scores(self, inputs: Any) -> Any:
         """Return the cosine to the prototype of each class, or the score of another space. Shape
         (n, num_classes).
         """
-        return self._of_classes(inputs, "scores")
+        return self._read(inputs, "scores", self._class_tasks("scores"))
 
     def outlier_score(self, inputs: Any) -> Any:
         """Return how unusual inputs are, larger for more unusual ones. Shape (n,)."""
-        return self._of_classes(inputs, "outlier")
+        return self._read(inputs, "outlier", self._class_tasks("outlier_score"))
 
     def top_k(self, inputs: Any, k: int = 5) -> Any:
         """Return the k best classes of each input; all of them where a task has no more."""
         k = check_integer(k, "k", at_least=1)
-        tasks = self._class_tasks("top_k")
-        found = self.run(inputs, [f"{task.name}/scores" for task in tasks])
-        ranked = {task.name: rank(found[f"{task.name}/scores"], k) for task in tasks}
-        return self._in_form(
-            {name: TopK(top[0], self._labels[name][top[1]]) for name, top in ranked.items()}
-        )
+
+        def best(name: str, scores: Array) -> TopK:
+            values, ids = rank(scores, k)
+            return TopK(values, self._labels[name][ids])
+
+        return self._read(inputs, "scores", self._class_tasks("top_k"), best)
 
     def conformal_sets(self, inputs: Any, coverage: float | None = None) -> Any:
         """Return which classes to expect, shape (n, num_classes): the true one is among them as
@@ -137,10 +134,7 @@ class Predictor:
         """
         tasks = self._class_tasks("conformal_sets")
         fitted = {task.name: _choose(task.sets, coverage, task) for task in tasks}
-        found = self.run(inputs, [f"{task.name}/probabilities" for task in tasks])
-        return self._in_form(
-            {n: sets.sets(found[f"{n}/probabilities"]) for n, sets in fitted.items()}
-        )
+        return self._read(inputs, "probabilities", tasks, lambda n, found: fitted[n].sets(found))
 
     def intervals(self, inputs: Any, coverage: float | None = None) -> Any:
         """Return the ends of intervals, shape (n, 2), that contain the true number as often as
@@ -150,10 +144,7 @@ class Predictor:
         if not tasks:
             raise InputError("A model for intervals", "predict numbers", "only classes")
         fitted = {task.name: _choose(task.intervals, coverage, task) for task in tasks}
-        found = self.run(inputs, [f"{task.name}/value" for task in tasks])
-        return self._in_form(
-            {n: interval.intervals(found[f"{n}/value"]) for n, interval in fitted.items()}
-        )
+        return self._read(inputs, "value", tasks, lambda n, found: fitted[n].intervals(found))
 
     def transform(self, inputs: Any) -> Array:
         """Return where inputs lie on the sphere, shape (n, dim): unit vectors."""
@@ -307,7 +298,7 @@ class Predictor:
             ) from None
         with np.errstate(over="ignore"):
             if (
-                found.ndim != 2 or not (abs(np.linalg.norm(found, axis=1) - 1) < UNIT).all()
+                found.ndim != 2 or not (abs(np.linalg.norm(found, axis=1) - 1) < 1e-3).all()
             ):  # NaN is not
                 rule = f'hold a unit vector for each of the {count:,} classes of "{task}"'
                 raise ModelError(f'"{path}"', rule, "something else", "Export the model again.")
@@ -359,10 +350,16 @@ class Predictor:
             return labels
         return with_unknown(labels, _accepted(task, found[f"{task.name}/outlier"]), task.unknown)
 
-    def _of_classes(self, inputs: Any, part: str) -> Any:
-        tasks = self._class_tasks(part)
+    def _read(
+        self,
+        inputs: Any,
+        part: str,
+        tasks: Sequence[TaskForm],
+        say: Callable[[str, Array], Any] = lambda name, found: found,
+    ) -> Any:
+        """Return what is said of one output of some tasks, given its name and its values."""
         found = self.run(inputs, [f"{task.name}/{part}" for task in tasks])
-        return self._in_form({task.name: found[f"{task.name}/{part}"] for task in tasks})
+        return self._in_form({t.name: say(t.name, found[f"{t.name}/{part}"]) for t in tasks})
 
     def _class_tasks(self, what: str) -> list[TaskForm]:
         tasks = [task for task in self.model.tasks if task.classes]
@@ -648,7 +645,7 @@ def _accepted(task: TaskForm, outliers: Array) -> NDArray[np.bool_]:
     precision may exceed.
     """
     assert task.rejection is not None
-    return task.rejection.accept(outliers, rounding=ROUNDING)
+    return task.rejection.accept(outliers, rounding=1e-6)
 
 
 def _first_line(error: Exception) -> str:

@@ -23,10 +23,11 @@ from numpy.typing import NDArray
 from .._core.errors import InputError, InputTypeError
 
 MOST_CATEGORIES = 256  # columns that one column of categories becomes
-LEAST_SEEN = 2  # rows of a category: of one that is seen once there is nothing to learn
-EPOCH = datetime(1970, 1, 1)
 WORD = re.compile(r"(?u)\b\w\w+\b")  # scikit-learn's
 DATE_PARTS = ("day", "weekday", "hour")
+DELIMITERS = {".csv": ",", ".tsv": "\t"}
+# what programs write for an empty cell
+NOT_AVAILABLE = ("", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NULL", "null")
 
 
 class SparseRows(NamedTuple):
@@ -95,7 +96,8 @@ class ColumnCode:
         if kind == "categories":
             counts = Counter(_word(cell) for cell in cells)
             seen = sorted(
-                (word for word, count in counts.items() if count >= LEAST_SEEN),
+                # of a category that is seen once there is nothing to learn
+                (word for word, count in counts.items() if count >= 2),
                 key=lambda w: (w is None, w),
             )
             if len(seen) > MOST_CATEGORIES:
@@ -317,7 +319,9 @@ def _numbers(name: str, kind: str, cells: Any) -> NDArray[np.float64]:
         times = [None if _is_empty(cell) else _time(cell) for cell in cells]
         gap = (math.nan,) * len(DATE_PARTS)
         parts = [
-            gap if t is None else ((t - EPOCH).total_seconds() / 86400, t.weekday(), t.hour)
+            gap
+            if t is None
+            else ((t - datetime(1970, 1, 1)).total_seconds() / 86400, t.weekday(), t.hour)
             for t in times
         ]
         values = np.array(parts, dtype=np.float64).reshape(-1, len(DATE_PARTS))

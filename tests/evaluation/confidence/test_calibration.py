@@ -1,5 +1,3 @@
-import json
-
 import numpy as np
 import pytest
 import torch
@@ -8,7 +6,12 @@ from hypothesis import strategies as st
 from scipy.special import log_softmax, softmax
 
 from hyperproto._core.errors import InputError, InputTypeError
-from hyperproto.evaluation.confidence import Rejection, TaskCalibration, TaskOutputs, Temperature
+from hyperproto.evaluation.confidence import (
+    Calibration,
+    TaskCalibration,
+    TaskOutputs,
+    Temperature,
+)
 
 
 def draw(scale: float, n: int = 4000, num_classes: int = 5, seed: int = 0):
@@ -87,11 +90,6 @@ def test_rows_without_a_label_do_not_count():
     assert Temperature.fit(doubled, gaps) == Temperature.fit(cosines, labels)
 
 
-def test_what_is_written_is_read_back():
-    model = Temperature(3.5)
-    assert type(model).from_dict(json.loads(json.dumps(model.to_dict()))) == model
-
-
 def test_mistakes_are_named():
     with pytest.raises(
         InputError, match=r"`logits` must have shape \(n, num_classes\) with at least one row; got"
@@ -122,21 +120,6 @@ def test_mistakes_are_named():
         Temperature(1.0).probabilities([["a", "b"]])
     with pytest.raises(InputError, match="`scale` must be finite and greater than 0; got 0"):
         Temperature(0)
-    with pytest.raises(
-        InputError, match=r"A stored temperature must be complete .*`scale` must be given"
-    ):
-        Temperature.from_dict({})
-    with pytest.raises(
-        InputError, match="A stored rejection must be of a known kind; got .temperature."
-    ):
-        Rejection.from_dict(Temperature(1.0).to_dict())
-
-
-def test_a_calibration_by_concentrations_asks_to_calibrate_again():
-    stored = TaskCalibration(Temperature(2.0)).to_dict()
-    stored["model"] = {"kind": "concentration", "kappas": [2.0], "dim": 4, "scale": 0.5}
-    with pytest.raises(InputError, match=r"got .concentration.\. Calibrate again\."):
-        TaskCalibration.from_dict(stored)
 
 
 def test_outputs_of_classes_are_measured_by_a_fit_to_their_other_half():
@@ -156,7 +139,9 @@ def test_outputs_of_classes_are_measured_by_a_fit_to_their_other_half():
     assert outputs.rows(np.arange(19)).cross_measure(fit) == {}
 
 
-@pytest.mark.parametrize("kind", [["sets"], {}, None, 3])
-def test_a_stored_kind_that_is_no_name_gets_a_sentence(kind):
-    with pytest.raises(InputError, match="known kind"):
-        TaskCalibration.from_dict({"kind": kind})
+@pytest.mark.parametrize("sets", [["sets"], {}, "sets", 3])
+def test_stored_sets_that_are_none_get_a_sentence(sets):
+    stored = Calibration({"kind": TaskCalibration()}, 20).to_dict()
+    stored["tasks"]["kind"]["sets"] = sets
+    with pytest.raises(InputError, match="A stored calibration must be complete and unchanged"):
+        Calibration.from_dict(stored)

@@ -1,6 +1,4 @@
-import json
 import math
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,10 +7,12 @@ from scipy.special import softmax
 from hyperproto._core.errors import InputError
 from hyperproto.evaluation.confidence import (
     OUTLIER_SCORES,
+    Calibration,
     ConformalInterval,
     ConformalSets,
     Rejection,
     TaskCalibration,
+    Temperature,
     outlier_score,
 )
 from hyperproto.runtime.conformal import conformal_quantile
@@ -101,27 +101,36 @@ def test_known_data_is_rejected_as_often_as_stated(rate):
 @pytest.mark.parametrize(
     "value",
     [
-        ConformalSets(0.25, 0.9),
-        ConformalSets(math.inf, 0.9),
-        ConformalInterval(0.5, 0.9, -1.0, 2.0),
-        ConformalInterval(math.inf, 0.9),
-        Rejection(0.7, 0.05),
-        Rejection(math.inf, 0.05),
+        TaskCalibration(
+            Temperature(3.5), ConformalSets(0.25, 0.9), Rejection(0.7, 0.05), "strength", 2.5
+        ),
+        TaskCalibration(sets=ConformalSets(math.inf, 0.9), rejection=Rejection(math.inf, 0.05)),
+        TaskCalibration(interval=ConformalInterval(0.5, 0.9, -1.0, 2.0)),
+        TaskCalibration(interval=ConformalInterval(math.inf, 0.9)),
     ],
 )
 def test_what_is_written_is_read_back(value):
-    assert type(value).from_dict(json.loads(json.dumps(value.to_dict(), allow_nan=False))) == value
+    calibration = Calibration({"kind": value}, 20, {"kind/ece": 0.1})
+    assert Calibration.from_dict(calibration.to_dict()) == calibration
 
 
-@pytest.mark.parametrize("kind", OUTLIER_SCORES)
+@pytest.mark.parametrize("kind", [*OUTLIER_SCORES, "strength"])
 def test_a_point_between_classes_is_stranger_than_one_at_a_prototype(kind):
     at, between = outlier_score([[8.0, -4.0, -4.0], [4.0, 4.0, -8.0]], kind=kind)
     assert at < between
 
 
+def test_outlier_scores_are_what_they_are_called():
+    logits, (a, b) = [[1.0, 3.0]], softmax([1.0, 3.0])
+    wanted = {"probability": a, "entropy": -a * np.log(a) - b * np.log(b), "strength": -3.0}
+    for kind, value in wanted.items():
+        assert outlier_score(logits, kind=kind)[0] == pytest.approx(value, rel=1e-12)
+    assert outlier_score(logits, kind="energy")[0] == pytest.approx(-np.log(np.exp([1, 3]).sum()))
+
+
 def test_outlier_scores_of_one_class_are_finite():
     for kind in OUTLIER_SCORES:
-        assert np.isfinite(outlier_score([[0.3], [0.9]], [1.0, 2.0], kind=kind)).all()
+        assert np.isfinite(outlier_score([[0.3], [0.9]], kind=kind)).all()
 
 
 @pytest.mark.parametrize("kind", [*OUTLIER_SCORES, "strength"])
@@ -142,12 +151,12 @@ def test_an_output_stronger_than_all_known_ones_is_the_stranger_the_stronger_it_
 
 
 def test_a_threshold_stored_without_the_longest_output_is_read():
-    fitted = TaskCalibration.fit(
-        np.eye(3).repeat(20, 0), np.arange(3).repeat(20), np.ones(60), reject=0.05
-    )
+    logits = np.eye(3).repeat(20, 0)
+    fitted = TaskCalibration.fit(logits, np.arange(3).repeat(20), np.ones(60), reject=0.05)
     assert fitted.longest == 1
-    stored = {name: value for name, value in fitted.to_dict().items() if name != "longest"}
-    assert TaskCalibration.from_dict(stored) == replace(fitted, longest=None)
+    stored = Calibration({"kind": fitted}, 60).to_dict()
+    del stored["tasks"]["kind"]["longest"]
+    assert Calibration.from_dict(stored).tasks["kind"].longest is None
 
 
 def test_mistakes_are_named():
@@ -165,15 +174,15 @@ def test_mistakes_are_named():
         ConformalInterval.fit([1.0], [np.nan])
     with pytest.raises(InputError, match="`low` must be less than `high`; got 2.0 and 1.0"):
         ConformalInterval(0.5, 0.9, 2, 1)
-    with pytest.raises(InputError, match='Did you mean "energy"'):
-        outlier_score([[0.5]], kind="enery")
-    with pytest.raises(InputError) as refused:
+    with pytest.raises(InputError, match='Unknown outlier score "energi".*Did you mean "energy"'):
+        outlier_score([[0.5]], kind="energi")
+    with pytest.raises(InputError) as wrong:
         outlier_score([[0.5]], [1.0, 2.0])
-    assert (refused.value.argument, refused.value.got) == ("strengths", 2)
-    with pytest.raises(
-        InputError, match=r"A stored rejection must be complete .*`rate` must be given"
-    ):
-        Rejection.from_dict({"threshold": 1.0})
+    assert (wrong.value.argument, wrong.value.got) == ("strengths", 2)
+    stored = Calibration({"kind": TaskCalibration()}, 20).to_dict()
+    stored["tasks"]["kind"]["rejection"] = {"threshold": 1.0}
+    with pytest.raises(InputError, match="A stored calibration must be complete .*`rate` must be"):
+        Calibration.from_dict(stored)
 
 
 def test_certain_inputs_are_still_told_apart_by_their_probability():

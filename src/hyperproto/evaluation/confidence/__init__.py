@@ -15,8 +15,9 @@ from hyperproto.evaluation.confidence.calibration import (
     Temperature,
     uncalibrated,
 )
-from hyperproto.evaluation.confidence.outliers import OUTLIER_SCORES, outlier_score
+from hyperproto.evaluation.confidence.outliers import outlier_score
 from hyperproto.runtime.conformal import ConformalInterval, ConformalSets, Rejection
+from hyperproto.tasks.outliers import OUTLIER_SCORES
 
 __all__ = [
     "OUTLIER_SCORES",

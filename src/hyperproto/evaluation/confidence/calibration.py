@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax, softmax
+from torch import Tensor
 
 from hyperproto._core.arrays import Numbers, Values, labeled_rows, to_labels, to_numbers
 from hyperproto._core.checks import check_finite_number, check_integer, choose
@@ -18,15 +19,16 @@ from hyperproto._core.errors import InputError
 from hyperproto._core.files import plain
 from hyperproto._core.schema import read_plain
 from hyperproto.defaults import COVERAGE
-from hyperproto.evaluation.confidence.outliers import OUTLIER_SCORES, outlier_score
+from hyperproto.evaluation.confidence.outliers import outlier_score
 from hyperproto.metrics import calibration_error
 from hyperproto.runtime.conformal import ConformalInterval, ConformalSets, Rejection
 from hyperproto.spaces.output_space import TaskSpace
 from hyperproto.tasks import indexed
+from hyperproto.tasks.head import Head
+from hyperproto.tasks.outliers import OUTLIER_SCORES
 
 FORMAT = "hyperproto.calibration/2"
 NAN = math.nan
-FEW = 500  # examples to which a fit may be worse than none
 
 
 @dataclass(frozen=True)
@@ -74,7 +76,7 @@ class Temperature:
         """
         scores, ids = labeled_rows(logits, labels, "logits")
         n, num_classes = scores.shape
-        if before is not None and n < FEW:
+        if before is not None and n < 500:
             if n < 2:
                 return before
             parts = np.array_split(np.random.default_rng(0).permutation(n), 10)[:n]
@@ -269,32 +271,20 @@ class TaskCalibration:
             "rejection": self.rejection,
         }
 
-    def describe(
-        self,
-        predicted: Values,
-        logits: Values | None = None,
-        strengths: Values | None = None,
-        top: Values | None = None,
-    ) -> Confidence:
+    def describe(self, outputs: "TaskOutputs", top: Values | None = None) -> Confidence:
         """Return the confidence of predictions.
 
         Parameters
         ----------
-        predicted : array, shape (n,)
-            Class ids or numbers.
-        logits : array, shape (n, num_classes), optional
-            For classes; without them nothing is said about these.
-        strengths : array, shape (n,), optional
-            How strongly outputs point at their class.
+        outputs : TaskOutputs
         top : array of int64, shape (n, k), optional
             The classes to give probabilities of (default: the predicted one).
         """
         if self.interval is not None:
-            return Confidence(intervals=self.interval.intervals(predicted))
-        if logits is None:
-            return Confidence()
-        probabilities, outliers = self.probabilities(logits), self.outliers(logits, strengths)
-        first = np.asarray(predicted)[:, None] if top is None else np.asarray(top)
+            return Confidence(intervals=self.interval.intervals(outputs.predicted))
+        probabilities = self.probabilities(outputs.scores)
+        outliers = self.outliers(outputs.scores, outputs.strengths)
+        first = outputs.predicted[:, None] if top is None else np.asarray(top)
         sets = None
         if self.sets is not None:
             members = self.sets.members(probabilities)
@@ -357,7 +347,7 @@ class TaskOutputs:
     Attributes
     ----------
     scores : array, shape (n, num_classes) for classes, (n,) for numbers
-        Cosines or logits of all classes, or the predicted numbers.
+        Logits of all classes, or the predicted numbers.
     targets : array, shape (n,)
         Class ids, or the true numbers.
     strengths : array, shape (n,)
@@ -367,6 +357,19 @@ class TaskOutputs:
     scores: npt.NDArray[Any]
     targets: npt.NDArray[Any]
     strengths: npt.NDArray[Any]
+
+    @classmethod
+    def of(cls, head: Head, z: Tensor, targets: Tensor) -> "TaskOutputs":
+        """Return what a head says about outputs of shape (n, dim)."""
+        is_number = head.task.reads == "number"
+        scores = (head.predict(z) if is_number else head.logits(z)).double()
+        strengths = scores if is_number else head.strength(z).double()
+        return cls(*(column.numpy(force=True) for column in (scores, targets, strengths)))
+
+    @property
+    def predicted(self) -> npt.NDArray[Any]:
+        """Class ids, or the numbers. Shape (n,)."""
+        return self.scores if self.scores.ndim == 1 else self.scores.argmax(axis=1)
 
     def rows(self, index: npt.NDArray[Any]) -> "TaskOutputs":
         """Return some of the examples."""
@@ -379,11 +382,8 @@ class TaskOutputs:
 
     def measure(self, calibration: TaskCalibration) -> ConfidenceReport:
         """Report whether what a calibration says about these examples is true."""
-        is_number = self.scores.ndim == 1
-        predicted = self.scores if is_number else self.scores.argmax(axis=1)
-        logits = None if is_number else self.scores
-        confidence = calibration.describe(predicted, logits, self.strengths)
-        return calibration.report(confidence, predicted, self.targets) or ConfidenceReport()
+        found = calibration.describe(self)
+        return calibration.report(found, self.predicted, self.targets) or ConfidenceReport()
 
     def cross_measure(
         self, fit: Callable[["TaskOutputs"], TaskCalibration], before: TaskCalibration | None = None
