@@ -14,20 +14,16 @@ torch.manual_seed(0)
 train, test = load_rotated_digits(size=8)
 print({name: values[:3].tolist() for name, values in train.targets.items()})
 
-space = hp.Space(
-    3,
-    digit=hp.Classes(["2", "3", "4", "5", "7"], loss="paper"),
-    angle=hp.Range(0, 180, margin=0.1),
-)
+space = hp.Space(3, digit=hp.Classes(["2", "3", "4", "5", "7"]), angle=hp.Range(0, 180))
 network = DigitNet(space.dim)
-run = hp.fit(network, space, train, valid=test, epochs=8, lr=0.003)
-print({name: round(value, 3) for name, value in run.metrics.items()})
+run = hp.fit(network, space, train, valid=test, epochs=8)
+print({name: round(value, 2) for name, value in run.metrics.items()})
 
-answers = space.decode(space.predict(run.network(test.inputs[:3])))
-print(answers["digit"], [round(angle) for angle in answers["angle"]])
+predicted = space.decode(space.predict(run.network(test.inputs[:3])))
+print(predicted["digit"], [round(angle) for angle in predicted["angle"]])
 
 train.targets["angle"][::3] = math.nan  # a third of the angles was never written down
-fewer = hp.fit(DigitNet(space.dim), space, train, valid=test, epochs=8, lr=0.003)
-print({name: round(value, 3) for name, value in fewer.metrics.items()})
+fewer = hp.fit(DigitNet(space.dim), space, train, valid=test, epochs=8)
+print({name: round(value, 2) for name, value in fewer.metrics.items()})
 assert run.metrics["digit/accuracy"] > 0.85
 assert run.metrics["angle/mae"] < 20

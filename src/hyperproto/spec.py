@@ -317,8 +317,6 @@ class SpaceSpec(SphereSpec):
                 f"be left out where {arg('prototypes')} are placed already",
                 f'"{self.prior}"',
             )
-        if self.loss == "auto" and self.loss_options:
-            raise InputError("loss_options", f"come with a named {arg('loss')}", self.loss_options)
         if self.kind == "conventional" and (self.prototypes or self.prior or self.dim):
             raise InputError(
                 f"{arg('prototypes')}, {arg('prior')} and {arg('dim')}",

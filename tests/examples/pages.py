@@ -93,9 +93,9 @@ def type_in(line: str) -> str:
     return printed.getvalue()
 
 
-def alike(printed: str, told: str) -> bool:
+def alike(printed: str, told: str, share: float = 0.15) -> bool:
     """Return whether two texts have the same words, and numbers that are near: processors do not
-    round alike.
+    round alike, and training multiplies what differs.
     """
     number = r"-?\d+\.?\d*(?:e-?\d+)?"
     texts = [re.sub(r"\d+:\d\d:\d\d", "TIME", text) for text in (printed, told)]
@@ -103,7 +103,7 @@ def alike(printed: str, told: str) -> bool:
         *((re.sub(number, "#", t).split(), re.findall(number, t)) for t in texts), strict=True
     )
     near = all(
-        abs(float(a) - float(b)) <= 0.02 + 0.15 * abs(float(b))
+        abs(float(a) - float(b)) <= 0.05 + share * abs(float(b))
         for a, b in zip(*numbers, strict=False)
     )
     return words[0] == words[1] and near

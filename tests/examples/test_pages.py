@@ -197,43 +197,35 @@ def test_a_block_from_an_example_is_part_of_it():
         assert block.code in (ROOT / block.example).read_text(encoding="utf-8"), block.example
 
 
-def test_the_first_example_of_the_readme_learns():
-    code = blocks(README)[0].code
-    generator = torch.Generator().manual_seed(0)
-    torch.manual_seed(0)
-    centers = torch.randn(10, 64, generator=generator)
-    labels = torch.randint(10, (60, 64), generator=generator)
-    batches = [(centers[y] + 0.3 * torch.randn(64, 64, generator=generator), y) for y in labels]
-    names = {"your_batches": batches, "new_inputs": centers}
-    exec(code, names)
-    assert (names["classes"] == torch.arange(10)).float().mean() > 0.8
-    assert len(code.strip().splitlines()) <= 14
+def test_the_examples_of_the_readme_print_what_it_shows(capsys):
+    loop, estimator = blocks(README)
+    names = {}
+    exec(loop.code, names)
+    told = re.search(r"```text\n(accuracy .*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
+    assert alike(capsys.readouterr().out, told[1])
+    exec(estimator.code, names)
+    labels = names["y_test"]
+    assert (names["model"].predict(names["X_test"]) == labels.numpy()).mean() > 0.85
 
 
-def test_the_other_examples_of_the_readme_run(tmp_path, monkeypatch):
+def test_the_commands_of_the_readme_print_what_it_shows(pretrained_weights, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    rng, z = np.random.default_rng(0), torch.randn(6, 3)
-    table, classes = rng.normal(size=(240, 4)), np.arange(240) % 3
-    both = {"digit": torch.arange(40) % 5, "angle": torch.linspace(0, 180, 40)}
-    names = {"hp": hp, "z": z, "labels": torch.arange(6) % 5, "degrees": torch.linspace(0, 180, 6)}
-    names |= {"network": torch.nn.Linear(4, 3), "inputs": torch.randn(40, 4), "targets": both}
-    names |= {
-        "x": torch.randn(40, 4),
-        "y": both,
-        "X": table + 5 * np.eye(4)[classes],
-        "new": table[:5],
-    }
-    two, three, four = blocks(README)[1:]
-    exec(two.code, names)
-    exec(three.code, names)
-    names["y"] = classes
-    exec(four.code, names)
-    assert names["model"].score(names["X"], classes) > 0.5
+    monkeypatch.setenv("COLUMNS", "200")
+    exec((ROOT / "examples" / "tutorials" / "photos.py").read_text(encoding="utf-8"), {})
+    (shown,) = (block for block in blocks(README, "console") if not block.reason)
+    for line, told in shown.commands:
+        if line.startswith(("python", "hyperproto serve")):  # run above; does not end
+            continue
+        printed = [text.split() for text in type_in(line).splitlines()]
+        for words in (text.removesuffix("...").split() for text in told.splitlines()):
+            begin = (" ".join(text[: len(words)]) for text in printed)
+            assert any(alike(text, " ".join(words)) for text in begin), (line, words, printed)
 
 
 @pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md"])
 def test_commands_outside_the_site_run_or_say_why_not(name):
-    assert all(block.reason for block in blocks(ROOT / name, "console"))
+    left = [block for block in blocks(ROOT / name, "console") if not block.reason]
+    assert len(left) == (name == "README.md")  # run above
 
 
 def test_the_table_to_write_is_one():
@@ -261,7 +253,7 @@ def test_every_tutorial_shows_its_script_and_what_it_prints(tmp_path, monkeypatc
         told = "\n".join(
             re.findall(r"```text\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
         )
-        assert alike(printed, told), (page.name, printed, told)
+        assert alike(printed, told, share=0.5), (page.name, printed, told)
 
 
 def test_the_commands_of_the_tutorial_on_photos_run(
