@@ -79,7 +79,9 @@ class Summary:
         spread = record["measures"].get(f"{self.entry.measure}_std")
         if self.entry.percent:
             spread = math.sqrt(self.mean * (100 - self.mean))
-        images = record["protocol"].get("test")
+        images = record["protocol"].get(
+            self.entry.measure.partition("/")[0], record["protocol"].get("test")
+        )
         return None if spread is None or images is None else float(spread) / math.sqrt(images)
 
     @property
