@@ -1,22 +1,28 @@
 """Beyond the paper: is the distance between Equation 1 and softmax one of losses or of settings?"""
 
-from reproduction.cell import at_scale, paper_cell
+from typing import Any
+
+from reproduction.cell import Cell, at_scale, paper_cell
 from reproduction.experiment import Entry, Experiment
 from reproduction.rates import with_softmax
 
 CIFAR = paper_cell(reader="cifar-100", backbone="resnet-32", dim=100, prototypes="paper")
 SOFTMAX, OURS = "Softmax CE", "Equation 1"
-PRINTED, PLAIN = {"lr": 0.01}, {"backbone_options": {}}
+PRINTED: dict[str, Any] = {"lr": 0.01}
+PLAIN: dict[str, Any] = {"backbone_options": {}}
+ONE_CYCLE: dict[str, Any] = {"schedule": "one-cycle"}
 MEANS = CIFAR.but(kind="deep-ncm", prototypes=None, reduction="mean", **PRINTED)
 COSINES = CIFAR.but(loss="cosine_softmax", loss_options={"scale": 1.0}, reduction="mean", **PRINTED)
-CHANGED = {  # of the cells of the scale, in the order in which they are run
+CHANGED: dict[
+    str, tuple[Cell, dict[str, Any]]
+] = {  # of the cells of the scale, in the order in which they are run
     f"{SOFTMAX}, as printed: rate 0.01": (with_softmax(CIFAR), PRINTED),
     f"{OURS}, weight decay 0.001": (CIFAR, {"weight_decay": 1e-3}),
     f"{OURS}, weight decay 0.01": (CIFAR, {"weight_decay": 1e-2}),
     f"{SOFTMAX}, without feature norm": (with_softmax(CIFAR), PLAIN),
     f"{OURS}, without feature norm": (CIFAR, PLAIN),
-    f"{SOFTMAX}, one cycle": (with_softmax(CIFAR), {"schedule": "one-cycle"}),
-    f"{OURS}, one cycle": (CIFAR, {"schedule": "one-cycle"}),
+    f"{SOFTMAX}, one cycle": (with_softmax(CIFAR), ONE_CYCLE),
+    f"{OURS}, one cycle": (CIFAR, ONE_CYCLE),
     "Softmax CE over cosines, no scale, as printed: rate 0.01": (COSINES, PRINTED),
     "Softmax CE over cosines, no scale, rate 0.3": (COSINES, {"lr": 0.3}),
     **{

@@ -40,7 +40,7 @@ from hyperproto.training.space import prior_from_data
 from reproduction.cell import Cell
 from reproduction.placements import Places, cell_prototypes, describe_prototypes
 from reproduction.records import FORMAT, pack
-from reproduction.stored import data_spec, network_spec, run_spec, space_of, train_settings
+from reproduction.stored import data_spec, network_spec, space_of, train_settings
 
 UNCUT: dict[str, Any] = dict.fromkeys(
     ("first_classes", "train_examples", "test_examples", "valid_examples")
@@ -147,7 +147,6 @@ def _train(cell: Cell, places: Places) -> dict[str, Any]:
         options: Any = {
             "folder": folder,
             "resume": True,
-            "spec": run_spec(cell.run),
             "progress": False,
         }
         run = fit(
