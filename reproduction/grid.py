@@ -79,7 +79,9 @@ class Summary:
         spread = record["measures"].get(f"{self.entry.measure}_std")
         if self.entry.percent:
             spread = math.sqrt(self.mean * (100 - self.mean))
-        images = record["protocol"].get("test")
+        images = record["protocol"].get(
+            self.entry.measure.partition("/")[0], record["protocol"].get("test")
+        )
         return None if spread is None or images is None else float(spread) / math.sqrt(images)
 
     @property
@@ -312,6 +314,7 @@ def make_grid(experiment: Experiment, scale: str, results: Path) -> Grid:
         *_changed(experiment, scale),
         *_sizes(summaries),
         *_rates(summaries),
+        *_agreements(summaries),
         *_verdicts(summaries),
         *experiment.notes,
     )
@@ -406,6 +409,19 @@ def _rate(cell: Cell) -> str:
     star = "*" if lr in (min(tried), max(tried)) else ""
     dim = f" (D = {cell.run.space.dim})" if cell.scale == "head" and cell.run.space.dim else ""
     return f"{loss_of(cell)} {lr:g}{star}{dim}"
+
+
+def _agreements(summaries: Sequence[Summary]) -> list[str]:
+    """Say how much prototypes agree with their prior, where records know."""
+    texts = []
+    for summary in summaries:
+        made = [record["protocol"].get("prototypes") for record in summary.records.values()]
+        found = [one["spearman"] for one in made if one and "spearman" in one]
+        if found:
+            place = f"{summary.entry.row}, {summary.entry.column}"
+            texts.append(f"{place} {statistics.fmean(found):.2f}")
+    about = "Agreement of prototypes with their prior (Spearman, mean of the seeds)"
+    return [f"{about}: {'; '.join(texts)}."] if texts else []
 
 
 def _unfinished(summaries: Sequence[Summary]) -> list[str]:

@@ -25,13 +25,14 @@ AUTHORS_NAMES = {
     "imagenet-200": "imagenet200",
 }
 FILES = {"authors": "sgd", "authors-prior": "sgd-sem"}
-WITH_WORDS = ("word2vec", "paper-prior", "ours-prior")
+WITH_WORDS = ("word2vec", "paper-prior", "paper-prior-10", "ours-prior")
 DATA_DRIVEN = ("data-driven", "projected")
 METHODS = {
     "paper": "paper",
     "ours": "auto",
     "optimized": "optimize",
     "paper-prior": "paper",
+    "paper-prior-10": "paper",
     "ours-prior": "auto",
     "data-driven": "auto",
     "projected": "project",
@@ -103,7 +104,7 @@ def authors_file(cell: Cell, num_classes: int, axes: int, places: Places) -> Pat
     if kind not in FILES and (kind not in WITH_WORDS or places.words is not None):
         return None
     folder = FILES.get(kind, "sem")  # of their word vectors all components, or as many as axes
-    dim = num_classes if kind in ("paper-prior", "ours-prior") else axes
+    dim = num_classes if kind in WITH_WORDS[1:] else axes
     prefix = "prototypes" if folder == "sgd" else AUTHORS_NAMES.get(cell.run.data.reader)
     path = (places.authors or Path()) / folder / f"{prefix}-{dim}d-{num_classes}c.npy"
     if not path.is_file():
@@ -177,6 +178,8 @@ def _place_once(
     path.parent.mkdir(parents=True, exist_ok=True)
     # workers: cells are spread over the cores already
     options: Any = {"workers": 1, "progress": False}
+    if kind == "paper-prior-10":
+        options["prior_weight"] = 10.0
     prototypes = place(
         classes, axes, prior=prior, seed=seed, method=METHODS[kind], steps=steps, **options
     )
@@ -188,8 +191,9 @@ def describe_prototypes(prototypes: Prototypes) -> dict[str, Any]:
     """Return what a record says about prototypes: where they come from, how far apart, and a hash
     of their bits.
     """
-    separation = prototypes.separation()
-    return {
+    separation, agreement = prototypes.separation(), prototypes.certificate.prior_agreement
+    agrees = {} if agreement is None else {"spearman": agreement.spearman}
+    return agrees | {
         "method": prototypes.certificate.method,
         "separation": {"min": separation.min, "mean": separation.mean, "max": separation.max},
         "sha256": hashlib.sha256(

@@ -11,13 +11,15 @@ from pathlib import Path
 from shutil import rmtree
 from typing import Any, cast
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from hyperproto._core.files import read_json_lines, versions
 from hyperproto._core.processes import derive_seed
 from hyperproto.data import Arrays, ImageData, ImagePreprocessing, Source
-from hyperproto.data.source import select
+from hyperproto.data.source import draw_rows, select
 from hyperproto.losses import cosine_loss
 from hyperproto.models import FeatureBackbone
 from hyperproto.prototypes import Prototypes
@@ -37,8 +39,8 @@ from hyperproto.training.outputs import network_outputs
 from hyperproto.training.space import prior_from_data
 from reproduction.cell import Cell
 from reproduction.placements import Places, cell_prototypes, describe_prototypes
-from reproduction.records import FORMAT
-from reproduction.stored import data_spec, network_spec, run_spec, space_of, train_settings
+from reproduction.records import FORMAT, pack
+from reproduction.stored import data_spec, network_spec, space_of, train_settings
 
 UNCUT: dict[str, Any] = dict.fromkeys(
     ("first_classes", "train_examples", "test_examples", "valid_examples")
@@ -57,8 +59,10 @@ def run_cell(cell: Cell, places: Places) -> dict[str, Any]:
     dict
         ``cell``, ``address``, ``versions``, ``protocol`` (what the cell came to on these data),
         ``state`` ("done" or "diverged"), ``epochs`` (every epoch's measures), ``measures`` (the
-        last; of a number also ``mae_std``, how its absolute error varies over the test images),
-        ``sphere`` (what a figure draws), and ``times``, the only part that differs when a cell is
+        last; of a number also ``mae_std``, how its absolute error varies over the test images; where
+        the training data are uneven also ``uneven/accuracy``, on test images that are uneven alike),
+        ``sphere`` (what a figure draws), ``outcomes`` (of each test image, stored beside the
+        records), and ``times``, the only part that differs when a cell is
         run again.
     """
     jobs: dict[str, Callable[[Cell, Places], dict[str, Any]]] = {
@@ -137,12 +141,12 @@ def _train(cell: Cell, places: Places) -> dict[str, Any]:
     train, test = build_data(replace(data_spec(cell.run.data, places.data), workers=0), source)
     assert test is not None
     folder = places.runs / "cells" / cell.address
-    state, sphere, measures = "diverged", None, {}
+    state, sphere, measures, outcomes = "diverged", None, {}, {}
+    uneven = _uneven_rows(cell, source)
     with suppress(FloatingPointError):  # squared error diverges at rates that the sphere bears
         options: Any = {
             "folder": folder,
             "resume": True,
-            "spec": run_spec(cell.run),
             "progress": False,
         }
         run = fit(
@@ -155,14 +159,23 @@ def _train(cell: Cell, places: Places) -> dict[str, Any]:
             **options,
         )
         state, sphere = "done", _outputs_on_sphere(run, source, test, cell)
-        measures = _error_spreads(run, test)
+        outcomes = _test_outcomes(run, test)
+        measures = {
+            f"{name}_std": float(torch.from_numpy(errors).std())
+            for name, errors in outcomes.items()
+            if name.endswith("mae")
+        }
+        if uneven is not None:
+            measures["uneven/accuracy"] = float(outcomes["class/accuracy"][uneven].mean())
     epochs = read_json_lines(folder / "epochs.jsonl")
     record = {
-        "protocol": _protocol(cell, network, space, len(train), len(test)),
+        "protocol": _protocol(cell, network, space, len(train), len(test))
+        | ({} if uneven is None else {"uneven": len(uneven)}),
         "state": state,
         "epochs": epochs,
         "measures": {**epochs[-1]["valid"], **measures} if epochs and state == "done" else {},
         "sphere": sphere,
+        "outcomes": {name: pack(values) for name, values in outcomes.items()},
         "times": {
             "epochs": read_json_lines(folder / "times.jsonl"),
             "threads": torch.get_num_threads(),
@@ -174,21 +187,35 @@ def _train(cell: Cell, places: Places) -> dict[str, Any]:
     return record
 
 
-def _error_spreads(run: Run, test: Arrays | ImageData) -> dict[str, float]:
-    """Return the standard deviation of the absolute error of each number, over the test images that
-    have it.
+def _test_outcomes(run: Run, test: Arrays | ImageData) -> dict[str, NDArray[Any]]:
+    """Return what became of each test image that has a target, by measure: whether its class was
+    right, or the absolute error of its number.
     """
-    errors: dict[str, list[Tensor]] = {}
+    parts: dict[str, list[Tensor]] = {}
     for z, targets in network_outputs(run.network, test):
         truth = run.space.by_task(targets)
         for task, predicted in run.space.predict_by_task(z).items():
+            predicted, target = predicted.cpu(), truth[task].cpu()
             if predicted.dtype.is_floating_point:
-                distances = (predicted.cpu().double() - truth[task].cpu().double()).abs()
-                errors.setdefault(task, []).append(distances[~distances.isnan()])
-    return {
-        f"{run.space.prefix(task)}mae_std": float(torch.cat(parts).std())
-        for task, parts in errors.items()
-    }
+                errors = (predicted.double() - target.double()).abs()
+                part = {"mae": errors[~errors.isnan()]}
+            else:
+                part = {"accuracy": (predicted == target)[target >= 0]}
+            for measure, values in part.items():
+                parts.setdefault(f"{run.space.prefix(task)}{measure}", []).append(values)
+    return {name: torch.cat(values).numpy() for name, values in parts.items()}
+
+
+def _uneven_rows(cell: Cell, source: Source) -> NDArray[np.int64] | None:
+    """Return the rows of an even test set that make one as uneven as the training data; None for
+    other data.
+    """
+    if cell.run.data.reader != "cifar-100-uneven" or source.test is None:
+        return None
+    labels, counts = source.test.targets["class"], source.train.targets["class"].bincount()
+    have = labels.bincount(minlength=len(counts))
+    share = (have * counts / counts.max()).round().long().clamp(min=1)
+    return draw_rows(labels, share, seed=derive_seed(0, "uneven test")).numpy()
 
 
 def _answer_constant(cell: Cell, places: Places) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from hyperproto._core.schema import check_choices
 from hyperproto.data import Source
 from hyperproto.prototypes import Prototypes
 from hyperproto.spaces import TaskSpace
-from hyperproto.spec import DataSpec, NetworkSpec, RunSpec, SpaceSpec, TrainSettings
+from hyperproto.spec import DataSpec, NetworkSpec, SpaceSpec, TrainSettings
 from hyperproto.training.space import build_space
 from reproduction.deep_ncm import DeepNCM
 
@@ -112,18 +112,6 @@ def network_spec(network: Network) -> NetworkSpec:
 def train_settings(train: Train) -> TrainSettings:
     """Return the library's settings."""
     return TrainSettings.from_dict(asdict(train))
-
-
-def run_spec(run: StoredRun) -> RunSpec | None:
-    """Return the library's description of the run; None where its space is not the library's."""
-    if run.space.kind == "deep-ncm":
-        return None
-    return RunSpec(
-        data=data_spec(run.data, Path()),
-        network=network_spec(run.network),
-        space=_space_spec(run.space),
-        train=train_settings(run.train),
-    )
 
 
 def _space_spec(space: Space) -> SpaceSpec:

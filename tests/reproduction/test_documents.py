@@ -7,6 +7,8 @@ import re
 from functools import cache
 from pathlib import Path
 
+import pytest
+
 from reproduction.grid import make_grid
 from tests.reproduction.helpers import find
 
@@ -58,6 +60,7 @@ def test_the_page_of_claims_says_what_the_records_say_and_nothing_else():
     for sentence in (rendered(report, template, found) for report, template in QUOTES):
         assert sentence in text, sentence
         text = text.replace(sentence, "", 1)
+    text = text.replace("the sign ± means", "", 1)
     left = re.findall(r"[^ ]+ ± [^ ]+|\d+\.\d+ (?:%|years|°)", text)
     assert left == ["38.5 %"]  # of the range below
 
@@ -85,6 +88,35 @@ def test_the_default_on_frozen_features_keeps_its_share_and_is_near_the_best():
         if learned is not None:
             shares = [f"{mean / softmax:.3f}" for mean in (means[row], learned)]
             assert all(share in text for share in shares), shares
+
+
+BIRDS_PRIOR = "Free norm, axes of the prior kept"
+SHARES = [
+    (
+        "table1-head",
+        "This paper",
+        "CIFAR-100 25",
+        "Softmax CE (Table 4)",
+        "with {} of its accuracy",
+    ),
+    ("beyond-birds-head", "1 - cos", "D = 50", "Softmax CE, 200 outputs", "D = 50 keeps {} of"),
+    (
+        "beyond-birds-head",
+        BIRDS_PRIOR,
+        "D = 50",
+        "Softmax CE, 200 outputs",
+        "loss, and {} with free",
+    ),
+]
+
+
+@pytest.mark.parametrize(("report", "row", "column", "whole", "template"), SHARES)
+def test_a_share_of_softmax_is_that_of_the_means(report, row, column, whole, template):
+    found = cells()
+    share = found[report, row, column][0] / found[report, whole, column][0]
+    digits = 3 if "its accuracy" in template else 2
+    told = template.format(f"{share:.{digits}f}".removeprefix("0"))
+    assert told in document("docs/explanation/reproduction.md")
 
 
 def test_the_range_of_styles_and_the_two_fates_are_the_records():

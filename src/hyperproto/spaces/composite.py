@@ -30,7 +30,7 @@ FLOOR = 1e-4  # ε: a root is steep at 0
 class CompositeSpace(Sphere):
     """One class task and one range, learned as one point; everything else is as in ``hp.Space``.
 
-    differs from paper: Equation 10 is the sum of two squares. The ``margin`` of the range keeps
+    differs from paper: its joint loss is the sum of two squares. The ``margin`` of the range keeps
     points off the poles, where classes meet; 0.1 serves. A missing label is taken to be what fits
     the output best. Tasks have no weights.
 
