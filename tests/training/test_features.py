@@ -83,7 +83,7 @@ def test_features_are_computed_once_and_only_the_output_is_trained(
     calls, said = counted(monkeypatch), []
     run = train(described(pictures, weights), tmp_path / "run", progress=False, say=said.append)
     assert sum(calls) == 16 + 6
-    assert "only its last layers are trained, on features that are computed once" in said[0]
+    assert "only its last layers are trained, on features that are computed once" in " ".join(said)
     with safe_open(tmp_path / "run" / "features.safetensors", "pt") as file:
         assert list(file.metadata()) == [
             "features"
@@ -203,7 +203,7 @@ def test_the_data_driven_prior_of_a_frozen_network_is_made_of_features(
     shutil.copytree(pictures / "train" / "blue", pictures / "train" / "navy")
     seen = []
     monkeypatch.setattr(
-        "hyperproto.training.build.from_data", lambda inputs, *_, **__: seen.append(inputs) or 1 / 0
+        "hyperproto.training.space.from_data", lambda inputs, *_, **__: seen.append(inputs) or 1 / 0
     )
     spec = described(pictures, weights)
     with pytest.raises(ZeroDivisionError):

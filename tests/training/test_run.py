@@ -76,7 +76,7 @@ def test_loading_never_places_again(tmp_path, blobs, monkeypatch):
     def placed(*args, **kwargs):
         raise AssertionError("placed again")
 
-    monkeypatch.setattr("hyperproto.spaces.space.place", placed)
+    monkeypatch.setattr("hyperproto.prototypes.place", placed)
     _, loaded = hp.load(tmp_path / "run", network=make_network(4, seed=9))
     assert torch.equal(loaded.prototypes["kind"].vectors, space.prototypes["kind"].vectors)
     assert loaded.tasks["size"] == hp.Range(-1, 1, margin=0.25)
