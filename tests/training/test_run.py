@@ -79,7 +79,8 @@ def test_loading_never_places_again(tmp_path, blobs, monkeypatch):
     monkeypatch.setattr("hyperproto.prototypes.place", placed)
     _, loaded = hp.load(tmp_path / "run", network=make_network(4, seed=9))
     assert torch.equal(loaded.prototypes["kind"].vectors, space.prototypes["kind"].vectors)
-    assert loaded.tasks["size"] == hp.Range(-1, 1, margin=0.25)
+    assert loaded.tasks["size"] == space.tasks["size"]
+    assert loaded.tasks["size"].margin == 0.25
 
 
 def test_a_network_of_ones_own_is_passed_in(tmp_path, blobs, blob_space):

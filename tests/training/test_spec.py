@@ -635,7 +635,7 @@ def test_image_files_get_a_data_driven_prior_too(tmp_path):
         train(recipe, tmp_path / "run", progress=False, say=said.append)
     assert any(line.startswith("Images are 20 x 20 pixels for the network") for line in said)
     assert "free norm softmax loss, prototypes placed by" in said[-1]
-    assert "examples by patches of images (6 of 6 classes)" in said[1]
+    assert "examples by patches of images (6 of 6 classes)" in said[-1]
     assert "projected" in hp.load(tmp_path / "run").space.prototypes["class"].certificate.method
 
 
