@@ -20,6 +20,7 @@ from hyperproto.training.again import least_constant
 from hyperproto.training.build import build_network
 from tests.data.layouts import write_csv
 
+HIDDEN = {"hidden": [8], "norm": "none", "skip": False}
 NOTHING = "Nothing was learned, from two seeds"
 
 
@@ -46,7 +47,7 @@ def two_blobs(n=200):
 @pytest.mark.parametrize("dead", [0, 1, 2])
 def test_an_estimator_tries_another_seed_once_and_says_where_that_fails(kind, dead):
     build, (X, y) = Builder(dead), two_blobs()
-    model = kind(backbone=build, random_state=0)
+    model = kind(backbone=build, epochs=40, random_state=0)
     y = y if kind is HypersphericalClassifier else X[:, 0]
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -54,7 +55,7 @@ def test_an_estimator_tries_another_seed_once_and_says_where_that_fails(kind, de
     caught = [each for each in caught if NOTHING in str(each.message)]
     assert [each.category for each in caught] == [ConvergenceWarning] * (dead == 2)
     assert len(set(build.seeds)) == len(build.seeds) == min(2, dead + 1)
-    assert (model.score(X, y) > 0.9) == (dead < 2)
+    assert (model.score(X, y) > 0.75) == (dead < 2)
     assert len(model.history_) == model.settings_.epochs
 
 
@@ -105,7 +106,7 @@ def spec(tmp_path):
     X, y = two_blobs()
     rows = [[*map(str, row), "ab"[kind]] for row, kind in zip(X, y, strict=True)]
     write_csv(tmp_path / "blobs.csv", ["x", "y", "z", "kind"], rows)
-    network = NetworkSpec(backbone="mlp", backbone_options={"hidden": [8], "norm": "none"})
+    network = NetworkSpec(backbone="mlp", backbone_options=HIDDEN)
     data = describe_data(tmp_path / "blobs.csv", classes=["kind"])
     return RunSpec(data=data, network=network, train=TrainSettings(seed=5, epochs=40))
 
@@ -128,7 +129,7 @@ def test_a_run_is_trained_again_in_its_folder_and_resumed_from_anywhere(spec, ki
         train(spec, tmp_path / "b", progress=False, callbacks=[stop])
     assert resume_run(tmp_path / "b", progress=False).history == run.history
     unlink = Path.unlink
-    for last in ("metrics.json", "checkpoint.safetensors", "config.json"):
+    for last in ("metrics.json", "checkpoint.safetensors", "prototypes.0.safetensors"):
 
         def cut_off(path, last=last, **options):
             unlink(path, **options)
@@ -138,7 +139,7 @@ def test_a_run_is_trained_again_in_its_folder_and_resumed_from_anywhere(spec, ki
         kill(1)
         with patch.object(Path, "unlink", cut_off), pytest.raises(KeyboardInterrupt):
             train(spec, tmp_path / last, progress=False)
-        kill(1)
+        kill(int(last != "metrics.json"))  # the first network is built again, or in its checkpoint
         assert resume_run(tmp_path / last, progress=False).history == run.history, last
     for name in ("config.json", "last.safetensors", "epochs.jsonl", "metrics.json"):
         content = [(tmp_path / each / name).read_bytes() for each in ("a", "b", last)]
