@@ -10,12 +10,14 @@ from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.metrics import accuracy_score, mean_absolute_error
 
 import hyperproto as hp
+from hyperproto.cli.train import _report
 from hyperproto.data import describe_data
 from hyperproto.evaluation import evaluate_run
 from hyperproto.evaluation.findings import Evidence, SplitOutputs, constant_answer
 from hyperproto.spec import RunSpec, SpaceSpec
 from hyperproto.training import read_run, train
 from hyperproto.training.outputs import constant_measures, not_better
+from hyperproto.training.run import Run
 from tests.cli.test_cli import run as run_verb
 from tests.evaluation.conftest import table_run  # noqa: F401  # a fixture
 
@@ -98,6 +100,22 @@ def test_the_end_of_training_prints_them(capsys, tmp_path):
     assert ("No better than a constant answer: kind/accuracy." in out) == bool(
         not_better(run.metrics, run.constant)
     )
+
+
+def test_the_end_says_which_epoch_was_best_by_how_much_and_how_to_use_it(capsys, tmp_path):
+    history = [
+        {"epoch": epoch, "loss": 1.0, "valid": {"kind/accuracy": accuracy, "size/mae": error}}
+        for epoch, (accuracy, error) in enumerate([(0.5, 3.0), (0.9, 2.5), (0.8, 2.75)])
+    ]
+    trained = Run(torch.nn.Identity(), hp.Space(2, hp.Classes(2)), history=history)
+    _report(trained, tmp_path)
+    out = capsys.readouterr().out
+    assert "Best was epoch 2 of 3: kind/accuracy 90.0 %  size/mae 2.5" in out
+    assert "(kind/accuracy +10.0 points, size/mae -0.25)" in out
+    assert f"hyperproto evaluate {tmp_path} --which best" in out
+    trained.history.pop()
+    _report(trained, tmp_path)
+    assert "Best was" not in capsys.readouterr().out
 
 
 def test_the_conventional_baseline_learns_at_its_own_defaults(tmp_path):

@@ -313,8 +313,7 @@ def _report(run: "Run", folder: Path | None) -> None:
             f"No better than a constant answer: {', '.join(failed)}. hyperproto doctor may say why."
         )
     if best is not None and best is not run.history[-1]:
-        chosen = f"Best, after epoch {best['epoch'] + 1}: {describe_measures(best['valid'])}"
-        _say(f"{chosen}; chosen on the same examples, so too good for a test.")
+        _say(_about_best(best, run.history, folder))
     if folder is None:
         _say("Not stored; --folder RUN stores the run.")
         return
@@ -327,3 +326,22 @@ def _report(run: "Run", folder: Path | None) -> None:
         f'network, space = hyperproto.load("{folder}")': "in Python",
     }.items():
         _say(f"  {words}  # {purpose}")
+
+
+def _about_best(best: dict[str, Any], history: list[dict[str, Any]], folder: Path | None) -> str:
+    """Return which epoch was best, by how much, and how to use it."""
+    from hyperproto.training.run import describe_measures
+
+    last = history[-1]["valid"]
+    changes = ", ".join(
+        f"{name} {100 * (value - last[name]):+.1f} points"
+        if name.endswith("accuracy")
+        else f"{name} {value - last[name]:+.3g}"
+        for name, value in best["valid"].items()
+    )
+    sentence = f"Best was epoch {best['epoch'] + 1} of {len(history)}: "
+    sentence += f"{describe_measures(best['valid'])} ({changes}); chosen on the same examples, "
+    sentence += "so too good for a test."
+    if folder is not None:
+        sentence += f" --which best uses its weights: hyperproto evaluate {folder} --which best"
+    return sentence
