@@ -93,8 +93,6 @@ def train(
             source = resized(source, spec.data.image_size)
         for giveaway in find_giveaways(source):
             say(f"{giveaway.message} {giveaway.advice}")
-        if len(source.train) < FEW:
-            say(f"{source.name} has {len(source.train)} examples to train on: too few to rely on.")
         place = None if store is None else store.path
         spec, source, network, space = _build(spec, source, place)
         if store is not None:
@@ -212,6 +210,8 @@ def _fit(
         network.requires_grad_(False)
         network.output.requires_grad_(True)
     train_data, valid = build_data(spec.data, source)
+    if len(train_data) < FEW:
+        say(f"{source.name} has {len(train_data)} examples to train on: too few to rely on.")
     if source.note:
         say(source.note)
     say(_headline(source, len(train_data), None if valid is None else len(valid), network, space))
