@@ -79,7 +79,7 @@ def test_predictions_of_a_calibrated_run_have_confidence(table):
     z = network(inputs).detach()
     logits = space.probabilities(z)["side"].log()  # but for what no softmax sees
     probabilities = found.tasks["side"].probabilities(logits)
-    interval, unknown = found.tasks["height"], 0
+    interval, unknown = found.tasks["height"].interval, 0
     names = space.tasks["side"].names
     for place, row in enumerate(predict_files(folder, [data]).rows):
         side, height = row["predictions"]["side"], row["predictions"]["height"]
@@ -160,11 +160,14 @@ def test_a_calibration_for_other_weights_or_of_another_form_is_refused(table):
         "weights": "must be fitted for the weights of its run; got others. Calibrate the run again",
         "format": "must have the format hyperproto.calibration/2; got 2",
         "tasks": "must be complete and unchanged .`tasks` must be a mapping",
+        "sets": "must be complete and unchanged .A ConformalSets must be described by its fields",
         "task": 'must be about the tasks of its run; got "sides". Calibrate the run again',
     }.items():
         edited = json.loads(json.dumps(held))
         if change == "weights":
             edited["origin"]["weights"] = "0"
+        elif change == "sets":
+            edited["tasks"]["side"]["sets"] = "oracle"
         elif change == "task":
             edited["tasks"]["sides"] = edited["tasks"].pop("side")
         else:

@@ -8,6 +8,7 @@ import numpy.typing as npt
 
 from .errors import InputError, InputTypeError, MissingDataError
 
+Array: TypeAlias = npt.NDArray[Any]
 Numbers: TypeAlias = npt.NDArray[np.float64]
 Values: TypeAlias = Any  # an array, a tensor, or nested lists
 
@@ -31,7 +32,7 @@ def to_numbers(values: Values, name: str, *, ndim: int, finite: bool = True) -> 
     return array
 
 
-def read_npy(path: Path) -> npt.NDArray[Any]:
+def read_npy(path: Path) -> Array:
     """Return the matrix of numbers in a ``.npy`` file, mapped from the disk: never more than the
     file has.
     """

@@ -26,6 +26,7 @@ from sklearn.utils.validation import (
 from torch import Tensor, nn
 
 from hyperproto import defaults
+from hyperproto._core.arrays import Array
 from hyperproto._core.checks import check_finite_number, check_integers, choose
 from hyperproto._core.errors import InputError, InputTypeError
 from hyperproto._core.processes import derive_seed
@@ -48,7 +49,7 @@ from hyperproto.training.outputs import stack_outputs
 from hyperproto.training.space import build_space
 
 Rows: TypeAlias = NDArray[np.intp]
-Weight: TypeAlias = NDArray[Any] | None
+Weight: TypeAlias = Array | None
 TEXT = "A pipeline learns from words: make_pipeline(TfidfVectorizer(sublinear_tf=True), ...)."
 WORDS = "Words may be in tables with named columns, such as data frames, where those of training have them."
 
@@ -127,7 +128,7 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         """
         return self._partial_fit(X, y, sample_weight)
 
-    def transform(self, X: Any) -> NDArray[Any]:
+    def transform(self, X: Any) -> Array:
         """Return where inputs lie on the sphere, shape (n, dim): unit vectors."""
         return self.space_.project(self._outputs(X)).cpu().numpy()
 
@@ -140,7 +141,7 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         save_estimator(self, folder, overwrite=overwrite)
 
     @abstractmethod
-    def _read_y(self, y: Any, *, reset: bool, **about: Any) -> dict[str, NDArray[Any]]:
+    def _read_y(self, y: Any, *, reset: bool, **about: Any) -> dict[str, Array]:
         """Return the checked values of ``y`` by column; with ``reset`` find out what the columns
         are first.
         """
@@ -157,9 +158,7 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     def _class_columns(self) -> dict[str, Classes]:
         return indexed(self.targets_)
 
-    def _check(
-        self, X: Any, y: Any, *, reset: bool, **about: Any
-    ) -> tuple[Any, dict[str, NDArray[Any]]]:
+    def _check(self, X: Any, y: Any, *, reset: bool, **about: Any) -> tuple[Any, dict[str, Array]]:
         """Return checked inputs, and the checked values of ``y`` by column."""
         if y is None:
             name = type(self).__name__
@@ -240,7 +239,7 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         self._keep_examples(data)
         return self
 
-    def _check_weight(self, X: NDArray[Any], values: dict[str, NDArray[Any]], given: Any) -> Weight:
+    def _check_weight(self, X: Array, values: dict[str, Array], given: Any) -> Weight:
         """Return the weight of each row, that of its class included; None where
         all count the same.
         """
@@ -257,23 +256,23 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
                 raise InputError(name, "be at least 0, and one of them greater", spread)
         return np.prod(list(weights.values()), axis=0) if weights else None
 
-    def _check_unknown(self, classes: NDArray[Any]) -> None:
+    def _check_unknown(self, classes: Array) -> None:
         """Refuse a class that is called what inputs of no class are called."""
 
-    def _weigh_classes(self, values: dict[str, NDArray[Any]]) -> Weight:
+    def _weigh_classes(self, values: dict[str, Array]) -> Weight:
         """Return the weight of each row's class, where classes have weights."""
         return None
 
     def _draw_seed(self) -> int:
         return int(check_random_state(self.random_state).randint(2**31 - 1))
 
-    def _to_targets(self, values: dict[str, NDArray[Any]]) -> dict[str, Tensor]:
+    def _to_targets(self, values: dict[str, Array]) -> dict[str, Tensor]:
         return {
             name: torch.from_numpy(task.encode(values[name]))
             for name, task in self.targets_.items()
         }
 
-    def _split(self, n: int, values: dict[str, NDArray[Any]], seed: int) -> tuple[Rows, Rows, Rows]:
+    def _split(self, n: int, values: dict[str, Array], seed: int) -> tuple[Rows, Rows, Rows]:
         """Return the rows to train on, to stop by, and to calibrate by; the last two may be empty.
 
         They are disjoint: on rows that chose when to stop, the network and its confidence look
@@ -409,7 +408,7 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         """Keep some examples for when classes are added, where the parameters ask for it."""
         self.replay_ = None
 
-    def _prepare(self, X: NDArray[Any]) -> Tensor:
+    def _prepare(self, X: Array) -> Tensor:
         """Return checked inputs as the network takes them."""
         return self.inputs_(X).to(next(self.network_.parameters()).dtype)
 
@@ -425,20 +424,20 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         size = defaults.INFERENCE_ROWS if inputs.ndim == 2 else defaults.INFERENCE_BATCH_SIZE
         return stack_outputs(self.network_, inputs, batch_size=size)
 
-    def _logits(self, z: Tensor) -> dict[str, NDArray[Any]]:
+    def _logits(self, z: Tensor) -> dict[str, Array]:
         """Return the logits of each column of classes, shape (n, num_classes)."""
         return {name: found.cpu().numpy() for name, found in self.space_.logits_by_task(z).items()}
 
-    def _strengths(self, z: Tensor, name: str) -> NDArray[Any]:
+    def _strengths(self, z: Tensor, name: str) -> Array:
         """Return how strongly outputs point at their class, shape (n,)."""
         found: Tensor = self.space_.named_heads()[name].strength(z)
         return found.cpu().numpy()
 
-    def _scores(self, z: Tensor) -> dict[str, NDArray[Any]]:
+    def _scores(self, z: Tensor) -> dict[str, Array]:
         """Return the cosines of outputs by column, shapes (n, num_classes) or (n,)."""
         return {name: score.cpu().numpy() for name, score in self.space_.scores_by_task(z).items()}
 
-    def _answers(self, z: Tensor) -> dict[str, NDArray[Any]]:
+    def _answers(self, z: Tensor) -> dict[str, Array]:
         """Return answers by column, in the dtype of the column."""
         return {
             name: self.targets_[name].decode(found.numpy(force=True))
@@ -454,9 +453,9 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         return tags
 
 
-def read_column(y: Any) -> NDArray[Any]:
+def read_column(y: Any) -> Array:
     """Return the one column of ``y``, shape (n,), without gaps."""
-    values: NDArray[Any] = column_or_1d(y, warn=True)
+    values: Array = column_or_1d(y, warn=True)
     assert_all_finite(values, input_name="y")
     return values
 
@@ -478,9 +477,7 @@ def _select(data: Any, rows: Rows) -> Any:
     return select(data, torch.from_numpy(rows)) if isinstance(data, Split) else data[rows]
 
 
-def _hold_out(
-    rows: Rows, share: float, seed: int, labels: NDArray[Any] | None
-) -> tuple[Rows, Rows]:
+def _hold_out(rows: Rows, share: float, seed: int, labels: Array | None) -> tuple[Rows, Rows]:
     """Return the rows to keep and those held out, each class in proportion."""
     count = max(1, round(share * len(rows)))
     if count >= len(rows):

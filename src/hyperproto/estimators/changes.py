@@ -14,6 +14,7 @@ import torch
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from hyperproto._core.arrays import Array
 from hyperproto._core.checks import choose, unknown_choice
 from hyperproto._core.errors import InputError, arg
 from hyperproto.data import Split
@@ -185,7 +186,7 @@ class ClassChanges(ConfidentEstimator):
         return Split(self._inputs(X), self._encode(y))
 
     def _accept(
-        self, name: str, changed: Changed, classes: NDArray[Any], former: NDArray[np.intp]
+        self, name: str, changed: Changed, classes: Array, former: NDArray[np.intp]
     ) -> None:
         """Take over a change with its classes sorted, and adapt what is kept; class j was class
         ``former[j]``.
@@ -223,12 +224,12 @@ class ClassChanges(ConfidentEstimator):
             self._fit_confidence()
 
 
-def _names(values: NDArray[Any]) -> tuple[str, ...]:
+def _names(values: Array) -> tuple[str, ...]:
     """Return classes as strings, by which a prior knows them."""
     return tuple(str(value) for value in values.tolist())
 
 
-def _check_kind(old: Classes, given: Any) -> NDArray[Any]:
+def _check_kind(old: Classes, given: Any) -> Array:
     """Return labels as an array, which must be of the kind that the old classes are."""
     own = old.values
     values = np.asarray(given) if own.dtype.kind != "O" else np.asarray(given, dtype=object)
@@ -240,7 +241,7 @@ def _check_kind(old: Classes, given: Any) -> NDArray[Any]:
     return values
 
 
-def _find_new(old: Classes, labels: Any) -> NDArray[Any]:
+def _find_new(old: Classes, labels: Any) -> Array:
     """Return the new classes among labels, each once: in their order where each occurs once, else
     sorted.
     """

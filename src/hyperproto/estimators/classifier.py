@@ -9,6 +9,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 
+from hyperproto._core.arrays import Array
 from hyperproto._core.checks import check_integer, unknown_choice
 from hyperproto._core.errors import InputError
 from hyperproto.data import Split
@@ -109,7 +110,7 @@ class HypersphericalClassifier(ClassifierMixin, ClassChanges):  # type: ignore[m
         """
         return self._partial_fit(X, y, sample_weight, classes=classes)
 
-    def predict(self, X: Any) -> NDArray[Any]:
+    def predict(self, X: Any) -> Array:
         """Return the class whose prototype is nearest (Equation 3), or ``unknown_label``. Shape
         (n,).
         """
@@ -122,25 +123,25 @@ class HypersphericalClassifier(ClassifierMixin, ClassChanges):  # type: ignore[m
         accepted = calibration.accept(self._logits(z)[UNNAMED], self._strengths(z, UNNAMED))
         return with_unknown(labels, accepted, unknown)
 
-    def predict_proba(self, X: Any) -> NDArray[Any]:
+    def predict_proba(self, X: Any) -> Array:
         """Return the probability of each class, shape (n, num_classes): a softmax of the logits of
         the loss.
         """
         logits = self._logits(self._outputs(X))[UNNAMED]
         return self._calibration(UNNAMED).probabilities(logits)
 
-    def decision_function(self, X: Any) -> NDArray[Any]:
+    def decision_function(self, X: Any) -> Array:
         """Return the logit of each class, shape (n, num_classes); for two classes the difference,
         shape (n,).
         """
         logits = self._logits(self._outputs(X))[UNNAMED]
         return logits if logits.shape[1] > 2 else logits[:, 1] - logits[:, 0]
 
-    def cosines(self, X: Any) -> NDArray[Any]:
+    def cosines(self, X: Any) -> Array:
         """Return the cosine to each prototype, shape (n, num_classes)."""
         return self._scores(self._outputs(X))[UNNAMED]
 
-    def outlier_score(self, X: Any, kind: str | None = None) -> NDArray[Any]:
+    def outlier_score(self, X: Any, kind: str | None = None) -> Array:
         """Return how unusual inputs are, larger for more unusual ones, shape (n,).
 
         ``kind`` is as in :func:`hyperproto.evaluation.confidence.outlier_score`; ``reject`` uses
@@ -175,7 +176,7 @@ class HypersphericalClassifier(ClassifierMixin, ClassChanges):  # type: ignore[m
         )
         return measures.get("ece")
 
-    def _read_y(self, y: Any, *, reset: bool, **about: Any) -> dict[str, NDArray[Any]]:
+    def _read_y(self, y: Any, *, reset: bool, **about: Any) -> dict[str, Array]:
         values, classes = read_column(y), about.get("classes")
         check_classification_targets(values)
         if reset:
@@ -194,7 +195,7 @@ class HypersphericalClassifier(ClassifierMixin, ClassChanges):  # type: ignore[m
             )
         return {UNNAMED: values}
 
-    def _check_unknown(self, classes: NDArray[Any]) -> None:
+    def _check_unknown(self, classes: Array) -> None:
         if self.reject is not None:
             choose_unknown(classes, self.unknown_label)
 
@@ -209,7 +210,7 @@ class HypersphericalClassifier(ClassifierMixin, ClassChanges):  # type: ignore[m
             draw_replay(examples, UNNAMED, per_class=per_class, seed=0) if per_class else None
         )
 
-    def _weigh_classes(self, values: dict[str, NDArray[Any]]) -> NDArray[Any] | None:
+    def _weigh_classes(self, values: dict[str, Array]) -> Array | None:
         if self.class_weight is None:
             return None
         given, labels = self.class_weight, values[UNNAMED]

@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import check_is_fitted
 
+from hyperproto._core.arrays import Array
 from hyperproto._core.errors import InputError, InputTypeError, arg
-from hyperproto.data import Split
+from hyperproto.data import Split, TablePreprocessing
 from hyperproto.estimators.base import SphereEstimator
 from hyperproto.evaluation.confidence import (
     ConformalInterval,
@@ -61,8 +62,9 @@ class ConfidentEstimator(SphereEstimator, ABC):
             self.network_,
             self.space_,
             rows,
-            preprocessing=self.inputs_,
-            encoder=self.encoder_,
+            preprocessing=self.inputs_
+            if self.encoder_ is None
+            else TablePreprocessing(self.encoder_, self.inputs_),
             columns=None if names is None or self.encoder_ is not None else tuple(map(str, names)),
             about={name: self._describe(name) for name in self.targets_},
             bare=self.flat_,
@@ -129,7 +131,7 @@ class ConfidentEstimator(SphereEstimator, ABC):
             raise InputError("Sets and intervals", "be fitted to held-out data", "none", advice)
         return self.held_out_
 
-    def _sets(self, name: str, scores: NDArray[Any], coverage: float) -> NDArray[np.bool_]:
+    def _sets(self, name: str, scores: Array, coverage: float) -> NDArray[np.bool_]:
         """Return which classes of a column to expect, shape (n, num_classes)."""
         _warn_if_few(
             self._held_out()[name],
@@ -139,7 +141,7 @@ class ConfidentEstimator(SphereEstimator, ABC):
         fitted = cast(ConformalSets, self._conformal(name, coverage))
         return fitted.sets(self._calibration(name).probabilities(scores))
 
-    def _intervals(self, name: str, answers: NDArray[Any], coverage: float) -> NDArray[Any]:
+    def _intervals(self, name: str, answers: Array, coverage: float) -> Array:
         """Return the ends of the intervals of a column of numbers, shape (n, 2)."""
         return cast(ConformalInterval, self._conformal(name, coverage)).intervals(answers)
 
@@ -165,7 +167,7 @@ def _warn_if_few(rows: TaskOutputs, coverage: float, otherwise: str) -> None:
         )
 
 
-def choose_unknown(classes: NDArray[Any], given: Any = None) -> Any:
+def choose_unknown(classes: Array, given: Any = None) -> Any:
     """Return the answer for what is none of the classes: "unknown" where they are strings, -1 where
     numbers.
 

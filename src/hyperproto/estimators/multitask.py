@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils import ClassifierTags, assert_all_finite
 
+from hyperproto._core.arrays import Array
 from hyperproto._core.checks import choose
 from hyperproto._core.errors import InputError
 from hyperproto.defaults import COVERAGE
@@ -82,7 +83,7 @@ class HypersphericalMultiTask(ClassChanges):
         """What each column is."""
         return ["classes" if name in self._class_columns else "number" for name in self.targets_]
 
-    def predict(self, X: Any) -> NDArray[Any]:
+    def predict(self, X: Any) -> Array:
         """Return the answers, shape (n, columns): floats where all columns are numbers, else
         objects.
         """
@@ -92,7 +93,7 @@ class HypersphericalMultiTask(ClassChanges):
             if len({a.dtype.kind for a in answers}) == 1
             else np.dtype(object)
         )
-        table: NDArray[Any] = np.stack([answer.astype(dtype) for answer in answers], axis=1)
+        table: Array = np.stack([answer.astype(dtype) for answer in answers], axis=1)
         return table[:, 0] if self.flat_ else table
 
     def predict_proba(self, X: Any) -> Any:
@@ -108,7 +109,7 @@ class HypersphericalMultiTask(ClassChanges):
         ]
         return probabilities[0] if self.flat_ else probabilities
 
-    def cosines(self, X: Any) -> list[NDArray[Any]]:
+    def cosines(self, X: Any) -> list[Array]:
         """Return each column's cosines, shapes (n, num_classes) for classes and
         (n,) for numbers.
         """
@@ -120,7 +121,7 @@ class HypersphericalMultiTask(ClassChanges):
         logits = self._logits(self._outputs(X))
         return {name: self._sets(name, logits[name], coverage) for name in self._class_columns}
 
-    def predict_interval(self, X: Any, coverage: float = COVERAGE) -> dict[str, NDArray[Any]]:
+    def predict_interval(self, X: Any, coverage: float = COVERAGE) -> dict[str, Array]:
         """Return, for each column of numbers, the ends of its intervals, shape (n, 2)."""
         self._held_out()
         answers = self._answers(self._outputs(X))
@@ -143,7 +144,7 @@ class HypersphericalMultiTask(ClassChanges):
     def _space_spec(self, prior: str | None) -> SpaceSpec:
         return replace(super()._space_spec(prior), class_weight=self.class_weight)
 
-    def _read_y(self, y: Any, *, reset: bool, **about: Any) -> dict[str, NDArray[Any]]:
+    def _read_y(self, y: Any, *, reset: bool, **about: Any) -> dict[str, Array]:
         y = y if hasattr(y, "columns") else np.asarray(y)
         columns = _split_columns(y)
         if reset:
@@ -178,7 +179,7 @@ class HypersphericalMultiTask(ClassChanges):
         return tags
 
 
-def _split_columns(y: Any) -> list[NDArray[Any]]:
+def _split_columns(y: Any) -> list[Array]:
     """Return each column of a table or an array in its own dtype."""
     if hasattr(y, "columns"):
         columns = [np.asarray(y[name]) for name in y.columns]
@@ -190,7 +191,7 @@ def _split_columns(y: Any) -> list[NDArray[Any]]:
     return columns
 
 
-def _own_dtype(column: NDArray[Any]) -> NDArray[Any]:
+def _own_dtype(column: Array) -> Array:
     """Return a column of a table of objects in the dtype its values have together."""
     if column.dtype.kind != "O":
         return column
@@ -199,7 +200,7 @@ def _own_dtype(column: NDArray[Any]) -> NDArray[Any]:
     return np.array(column.tolist()) if alike else column
 
 
-def _choose_tasks(tasks: Any, columns: list[NDArray[Any]]) -> list[str]:
+def _choose_tasks(tasks: Any, columns: list[Array]) -> list[str]:
     """Return what each column is."""
     if isinstance(tasks, str):
         choose(tasks, {"auto": 0}, what="tasks")

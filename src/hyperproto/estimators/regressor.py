@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import RegressorMixin
 
+from hyperproto._core.arrays import Array
 from hyperproto.defaults import COVERAGE
 from hyperproto.estimators.base import read_column
 from hyperproto.estimators.confidence import ConfidentEstimator
@@ -48,15 +48,15 @@ class HypersphericalRegressor(RegressorMixin, ConfidentEstimator):  # type: igno
 
     bounds: Any = None
 
-    def predict(self, X: Any) -> NDArray[Any]:
+    def predict(self, X: Any) -> Array:
         """Return the numbers that the cosines to the upper pole stand for, shape (n,)."""
         return self._answers(self._outputs(X))[UNNAMED]
 
-    def cosines(self, X: Any) -> NDArray[Any]:
+    def cosines(self, X: Any) -> Array:
         """Return the cosine to the upper pole, shape (n,)."""
         return self._scores(self._outputs(X))[UNNAMED]
 
-    def predict_interval(self, X: Any, coverage: float = COVERAGE) -> NDArray[Any]:
+    def predict_interval(self, X: Any, coverage: float = COVERAGE) -> Array:
         """Return the ends of intervals, shape (n, 2), that contain the true number as often as
         stated.
 
@@ -71,7 +71,7 @@ class HypersphericalRegressor(RegressorMixin, ConfidentEstimator):  # type: igno
         task: Any = self.targets_[UNNAMED]
         return task.low, task.high
 
-    def _read_y(self, y: Any, *, reset: bool, **about: Any) -> dict[str, NDArray[Any]]:
+    def _read_y(self, y: Any, *, reset: bool, **about: Any) -> dict[str, Array]:
         values = read_column(y).astype(np.float64)
         if reset:
             task = Range.fit(values, bounds=self.bounds, constant="widen")

@@ -10,7 +10,6 @@ from torch import Tensor
 from hyperproto._core.checks import check_integer, names_or_numbers
 from hyperproto._core.errors import InputError, MissingDataError
 from hyperproto._core.files import plain
-from hyperproto.data import ImageData
 from hyperproto.data.source import Unseen
 from hyperproto.evaluation.confidence import ConfidenceReport, TaskCalibration, uncalibrated
 from hyperproto.evaluation.predict import TaskPredictions, predict_split
@@ -211,7 +210,7 @@ def evaluate_run(
             name: report_task(task, predictions[name], pairs=pairs, calibration=fitted.get(name))
             for name, task in run.space.tasks.items()
         },
-        skipped=tuple(map(str, found.data.skipped)) if isinstance(found.data, ImageData) else (),
+        skipped=tuple(map(str, getattr(found.data, "skipped", ()))),
         calibrated=calibration is not None,
         fitted_here=(found.name, found.split) == fitted_on,
         unknown=detection,

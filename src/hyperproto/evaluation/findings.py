@@ -11,7 +11,7 @@ from torch import Tensor
 
 from hyperproto.data.giveaway import Giveaway
 from hyperproto.prototypes.explore import separation_bound
-from hyperproto.spaces import OutputSpace, Sphere
+from hyperproto.spaces import OutputSpace
 from hyperproto.spaces.output_space import TaskSpace
 from hyperproto.sphere import normalize
 from hyperproto.tasks import Task, indexed, numeric
@@ -112,7 +112,7 @@ class Evidence:
         """The splits, where outputs are on a sphere; in other spaces their
         direction means nothing.
         """
-        return self.splits if isinstance(self.space, Sphere) else ()
+        return self.splits if self.space.on_sphere else ()
 
     def measure(self, split: SplitOutputs) -> dict[str, float]:
         """Return accuracies and mean errors on a split."""

@@ -12,12 +12,10 @@ from torch import Tensor, nn
 from hyperproto._core.checks import check_integer, names_or_numbers
 from hyperproto._core.files import as_path
 from hyperproto._core.processes import own_device
-from hyperproto.data import ImageData
 from hyperproto.defaults import INFERENCE_BATCH_SIZE
 from hyperproto.evaluation.confidence import Confidence, TaskCalibration, TaskOutputs
 from hyperproto.evaluation.run_data import AnyRun, open_run
 from hyperproto.runtime.predictor import check_one_source, describe_classes
-from hyperproto.spaces import Sphere
 from hyperproto.spaces.output_space import UNNAMED, TaskSpace
 from hyperproto.tasks import indexed
 from hyperproto.tasks.prototype_head import PrototypeHead
@@ -224,7 +222,7 @@ def predict_files(
         {**origin, "predictions": {name: column[row] for name, column in columns.items()}}
         for row, origin in enumerate(origins)
     ]
-    return FilePredictions(rows, data.skipped if isinstance(data, ImageData) else ())
+    return FilePredictions(rows, getattr(data, "skipped", ()))
 
 
 def _describe(space: TaskSpace, name: str, predictions: TaskPredictions) -> list[Any]:
@@ -241,7 +239,7 @@ def _describe(space: TaskSpace, name: str, predictions: TaskPredictions) -> list
         ]
     task = indexed(space.tasks)[name]
     names = np.array(names_or_numbers(task.names, task.num_classes), dtype=object)
-    about = {"cosine" if isinstance(space, Sphere) else "score": predictions.top_scores.numpy()}
+    about = {"cosine" if space.on_sphere else "score": predictions.top_scores.numpy()}
     about |= {} if confidence.probabilities is None else {"probability": confidence.probabilities}
     return describe_classes(
         names, predictions.top.numpy(), about, {}, confidence.sets, confidence.accepted, UNKNOWN

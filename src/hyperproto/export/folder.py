@@ -5,13 +5,14 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
 from safetensors.numpy import save_file
 from torch import Tensor, nn
 
+from hyperproto._core.arrays import Array
 from hyperproto._core.checks import choose
 from hyperproto._core.errors import InputError
 from hyperproto._core.files import filling, former_files, versions, write_json
@@ -32,8 +33,7 @@ from hyperproto.runtime.model import (
     TaskForm,
 )
 from hyperproto.runtime.predictor import Predictor
-from hyperproto.runtime.tables import TableEncoder
-from hyperproto.spaces import OutputSpace, Sphere
+from hyperproto.spaces import OutputSpace
 from hyperproto.spaces.output_space import TaskSpace
 
 # largest difference of probabilities, and of numbers by the width of their range, that is written
@@ -79,7 +79,6 @@ def export_model(
     inputs: Any,
     *,
     preprocessing: Any = None,
-    encoder: TableEncoder | None = None,
     columns: tuple[str, ...] | None = None,
     about: Mapping[str, Mapping[str, Any]] | None = None,
     measures: Mapping[str, Any] | None = None,
@@ -99,8 +98,6 @@ def export_model(
         network takes them, with it as a :class:`~hyperproto.data.Source` has them.
     preprocessing : ImagePreprocessing, TablePreprocessing or Standardizer, optional
         What is done to inputs before the network gets them.
-    encoder : TableEncoder, optional
-        With a Standardizer: how cells become the rows that it scales.
     columns : tuple of str, optional
         Of rows, where they have names.
     about : mapping, optional
@@ -125,7 +122,7 @@ def export_model(
     tensors = {
         name: placed.vectors.cpu().numpy() for name, placed in space.prototypes_by_task().items()
     }
-    form = _input_form(rows, preprocessing, encoder, columns)
+    form = _input_form(rows, preprocessing, columns)
 
     def names_of(closing: Path) -> list[str]:
         every = DESCRIPTION, GRAPH, PROTOTYPES, "README.md"
@@ -153,7 +150,7 @@ def export_model(
     return replace(found, folder=Path(folder))
 
 
-def _rows(inputs: Any, preprocessing: Any) -> np.ndarray[Any, Any]:
+def _rows(inputs: Any, preprocessing: Any) -> Array:
     """Return the first inputs as the graph takes them: dense, images as bytes
     with channels last.
     """
@@ -179,22 +176,18 @@ def _rows(inputs: Any, preprocessing: Any) -> np.ndarray[Any, Any]:
 
 
 def _input_form(
-    rows: np.ndarray[Any, Any],
+    rows: Array,
     preprocessing: Any,
-    encoder: TableEncoder | None,
     columns: tuple[str, ...] | None,
 ) -> InputForm:
-    shape, dtype = tuple(rows.shape[1:]), rows.dtype.name
+    shape, dtype = tuple(rows.shape[1:]), cast(Any, rows.dtype.name)
     options: dict[str, Any] = {"kind": "rows", "names": columns}
-    if isinstance(preprocessing, TablePreprocessing):
-        encoder = preprocessing.encoder
     if isinstance(preprocessing, ImagePreprocessing):
         options = {"kind": "images", "images": preprocessing}
-    elif encoder is not None:
-        options = {
-            "kind": "text" if encoder.columns[0].kind == "text" else "table",
-            "encoder": encoder,
-        }
+    elif isinstance(preprocessing, TablePreprocessing):
+        encoder = preprocessing.encoder
+        kind = "text" if encoder.columns[0].kind == "text" else "table"
+        options = {"kind": kind, "encoder": encoder}
     return InputForm(shape=shape, dtype=dtype, **options)
 
 
@@ -205,7 +198,7 @@ def _task(space: TaskSpace, name: str, about: Mapping[str, Any]) -> TaskForm:
         "name": name,
         "kind": task.kind,
         "reads": task.reads,
-        "score": "cosine" if isinstance(space, Sphere) else "score",
+        "score": "cosine" if space.on_sphere else "score",
     }
     if task.reads == "number":
         stored = task.to_dict()
@@ -224,7 +217,7 @@ def _describe_file(path: Path) -> FileForm:
     return FileForm(len(content), hashlib.sha256(content).hexdigest())
 
 
-def _compare(predictor: Predictor, answers: Answers, rows: np.ndarray[Any, Any]) -> Exported:
+def _compare(predictor: Predictor, answers: Answers, rows: Array) -> Exported:
     """Return how far the written model is from torch on real rows."""
     tasks = predictor.model.tasks
     with torch.no_grad():

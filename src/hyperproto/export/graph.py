@@ -13,6 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from hyperproto._core.arrays import Array
 from hyperproto._core.errors import InputError, require
 from hyperproto.data import ImagePreprocessing, Standardizer, TablePreprocessing
 from hyperproto.runtime.model import TaskForm
@@ -112,7 +113,7 @@ class Answers(nn.Module):
     @property
     def names(self) -> list[str]:
         """The outputs."""
-        points = [POINT] if isinstance(self.space, Sphere) else []
+        points = [POINT] if self.space.on_sphere else []
         return [name for task in self.tasks for name in task.outputs] + points
 
     def forward(self, inputs: Tensor) -> tuple[Tensor, ...]:
@@ -142,7 +143,7 @@ def in_precision(space: TaskSpace, dtype: torch.dtype) -> TaskSpace:
     return space
 
 
-def to_onnx(model: Answers, rows: np.ndarray[Any, Any]) -> bytes:
+def to_onnx(model: Answers, rows: Array) -> bytes:
     """Return the graph of a model, for any number of inputs like ``rows``."""
     for module in ("onnx", "onnxscript"):
         require(module, extra="export", purpose="Exporting a model")

@@ -19,6 +19,7 @@ from hyperproto._core.errors import require
 from hyperproto._core.files import replacing
 from hyperproto._version import __version__
 from hyperproto.codes.certificate import Certificate
+from hyperproto.prototypes import Prototypes
 
 HIDDEN = {"visible": False}
 # layout of a plot in three dimensions: no axes and no margins
@@ -142,6 +143,12 @@ def sphere_surface() -> dict[str, Any]:
         "contours": {axis: {"highlight": False} for axis in "xyz"},
         "lighting": {"ambient": 0.9, "diffuse": 0.15, "specular": 0, "fresnel": 0},
     }
+
+
+def prototype_rows(prototypes: Prototypes) -> dict[str, str]:
+    """Return how many prototypes there are, and what their certificate says, to be listed."""
+    counts = {"classes": str(prototypes.num_classes), "dimensions": str(prototypes.dim)}
+    return counts | certificate_rows(prototypes.certificate)
 
 
 def certificate_rows(certificate: Certificate) -> dict[str, str]:

@@ -56,10 +56,8 @@ def write_placement_page(
         projection.points, ((0, 0), (0, 3 - projection.points.shape[1]))
     )  # a circle lies on the sphere
     figure = _scene(points, names, sphere=projection.is_exact)
-    facts = {"classes": str(prototypes.num_classes), "dimensions": str(prototypes.dim)}
-    facts |= pages.certificate_rows(prototypes.certificate)
     parts = {
-        "FACTS": pages.table_html(facts.items()),
+        "FACTS": pages.table_html(pages.prototype_rows(prototypes).items()),
         "OVERLAP": html.escape(overlap_sentence(neighbors)),
         "SENTENCE": html.escape(projection.sentence),
         "FIGURE": pages.plot_html(figure, name="placement", scrollZoom=True),

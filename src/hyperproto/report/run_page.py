@@ -26,8 +26,7 @@ from hyperproto.training import RunRecord
 
 # what keeps a page small, whatever the run
 CLASSES, MISTAKES, POINTS = 50, 24, 2000
-BLUE, GRAY = pages.CLASS_COLORS[0], "#999999"
-MARGIN = {"l": 60, "r": 20, "t": 40, "b": 45}
+BLUE = pages.CLASS_COLORS[0]
 
 Ids = NDArray[np.int64]
 
@@ -67,11 +66,8 @@ def write_run_page(run: AnyRun, path: str | Path, data: Any = None, **options: A
             shown = _range_parts(predictions, figures)
         sections.append(_section(name, *shown, inputs.gallery(name, predictions)))
     for name, prototypes in found.run.space.prototypes_by_task().items():
-        facts = {"classes": str(prototypes.num_classes), "dimensions": str(prototypes.dim)}
-        facts |= pages.certificate_rows(prototypes.certificate)
-        sections.append(
-            _section(f"Prototypes of {name}, with their certificate", _table(facts.items()))
-        )
+        facts = _table(pages.prototype_rows(prototypes).items())
+        sections.append(_section(f"Prototypes of {name}, with their certificate", facts))
     settings = {
         key: value for key, value in found.run.record.config.items() if key != "preprocessing"
     }
@@ -94,13 +90,27 @@ class Figures:
 
     count = 0
 
-    def draw(self, data: list[dict[str, Any]], **layout: Any) -> str:
-        """Return a plot as HTML."""
+    def draw(
+        self,
+        title: str,
+        *data: dict[str, Any],
+        x: tuple[str, dict[str, Any]] = ("", {}),
+        y: tuple[str, dict[str, Any]] = ("", {}),
+        **layout: Any,
+    ) -> str:
+        """Return a plot as HTML; ``x`` and ``y`` are titles of axes, and what else they have."""
         self.count += 1
-        figure = {
-            "data": data,
-            "layout": {"margin": MARGIN, "showlegend": False, "height": 380, **layout},
+        known = {
+            "title": {"text": html.escape(title), "font": {"size": 14}},
+            "margin": {"l": 60, "r": 20, "t": 40, "b": 45},
+            "showlegend": False,
+            "height": 380,
         }
+        axes = {
+            f"{a}axis": {"title": {"text": t}, **more}
+            for a, (t, more) in zip("xy", (x, y), strict=True)
+        }
+        figure = {"data": data, "layout": known | axes | layout}
         drawn = pages.plot_html(
             figure, name=f"figure-{self.count}", script=self.count == 1, displayModeBar=False
         )
@@ -133,9 +143,9 @@ def _curves(record: RunRecord, figures: Figures) -> str:
     )
     drawn = [
         figures.draw(
-            [{"x": epochs, "y": values, "mode": "lines+markers", "line": {"color": BLUE}}],
-            title={"text": html.escape(name), "font": {"size": 14}},
-            xaxis={"title": {"text": "epoch"}, "dtick": max(1, len(epochs) // 8)},
+            name,
+            {"x": epochs, "y": values, "mode": "lines+markers", "line": {"color": BLUE}},
+            x=("epoch", {"dtick": max(1, len(epochs) // 8)}),
             height=260,
         )
         for name, values in curves.items()
@@ -162,22 +172,16 @@ def _class_parts(
             (predicted == labels)[known], probabilities[known, 0], n_bins=15
         )
         title = "Reliability: how often predictions are right, by their probability"
-        bars = {"type": "bar", "x": stated.tolist(), "y": right.tolist(), "width": 0.05}
-        diagonal = {
-            "x": [0, 1],
-            "y": [0, 1],
-            "mode": "lines",
-            "line": {"color": GRAY, "dash": "dot"},
+        bars: dict[str, Any] = {
+            "type": "bar",
+            "x": stated.tolist(),
+            "y": right.tolist(),
+            "width": 0.05,
         }
-        axes: dict[str, Any] = {
-            "xaxis": {"title": {"text": "probability"}, "range": [0, 1]},
-            "yaxis": {"range": [0, 1]},
-        }
-        drawn.append(
-            figures.draw(
-                [bars | {"marker": {"color": BLUE}}, diagonal], title=_small(title), **axes
-            )
-        )
+        bars["marker"] = {"color": BLUE}
+        axis = {"range": [0, 1]}
+        diagonal = _diagonal([0, 1])
+        drawn.append(figures.draw(title, bars, diagonal, x=("probability", axis), y=("", axis)))
     if task.num_classes <= 30 and known.any():
         drawn.append(_matrix(labels[known], predicted[known], names, figures))
     yield f'<div class="row">{"".join(drawn)}</div>'
@@ -201,22 +205,21 @@ def _matrix(
         "z": shares.round(4).tolist(),
         "customdata": counts.tolist(),
         "colorscale": "Blues",
-    }
-    heat |= {
         "x": escaped,
         "y": escaped,
         "zmin": 0,
         "zmax": 1,
         "colorbar": {"title": {"text": "share"}},
+        "hovertemplate": "%{y} taken for %{x}: %{customdata} (%{z:.1%})<extra></extra>",
     }
-    heat["hovertemplate"] = "%{y} taken for %{x}: %{customdata} (%{z:.1%})<extra></extra>"
-    axes: dict[str, Any] = {
-        "xaxis": {"title": {"text": "predicted"}, "type": "category"},
-        "yaxis": {"title": {"text": "true"}, "type": "category", "autorange": "reversed"},
-    }
-    margin = MARGIN | {"l": 110, "b": 90}
-    height = 300 + 14 * len(names)
-    return figures.draw([heat], title=_small("Confusion"), height=height, margin=margin, **axes)
+    return figures.draw(
+        "Confusion",
+        heat,
+        x=("predicted", {"type": "category"}),
+        y=("true", {"type": "category", "autorange": "reversed"}),
+        height=300 + 14 * len(names),
+        margin={"l": 110, "r": 20, "t": 40, "b": 90},
+    )
 
 
 def _class_table(
@@ -262,12 +265,14 @@ def _range_parts(predictions: TaskPredictions, figures: Figures) -> Iterator[str
     }
     dots |= {"x": true[some].tolist(), "y": predicted[some].tolist()}
     ends = [float(true[some].min()), float(true[some].max())] if len(some) else []
-    line = {"x": ends, "y": ends, "mode": "lines", "line": {"color": GRAY, "dash": "dot"}}
-    axes: dict[str, Any] = {
-        "xaxis": {"title": {"text": "true"}},
-        "yaxis": {"title": {"text": "predicted"}},
-    }
-    yield figures.draw([dots, line], title=_small("Predicted and true"), **axes)
+    yield figures.draw(
+        "Predicted and true", dots, _diagonal(ends), x=("true", {}), y=("predicted", {})
+    )
+
+
+def _diagonal(ends: list[float]) -> dict[str, Any]:
+    """Return the line where both axes say the same."""
+    return {"x": ends, "y": ends, "mode": "lines", "line": {"color": "#999999", "dash": "dot"}}
 
 
 class Inputs:
@@ -342,10 +347,6 @@ def _worst(predictions: TaskPredictions) -> Ids:
         badness = np.zeros(len(wrong)) if probabilities is None else probabilities[:, 0]
     rows = np.flatnonzero(wrong)
     return rows[np.argsort(-badness[rows], kind="stable")][:MISTAKES]
-
-
-def _small(title: str) -> dict[str, Any]:
-    return {"text": title, "font": {"size": 14}}
 
 
 def _written(value: Any) -> str:

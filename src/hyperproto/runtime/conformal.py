@@ -179,7 +179,10 @@ class ConformalInterval:
         centers = to_numbers(predictions, "predictions", ndim=1)
         radius = cast(float, self.radius)
         ends = np.stack([centers - radius, centers + radius], axis=1)
-        return np.asarray(np.clip(ends, self.low, self.high))
+        # single precision may round a number at a bound beyond it
+        low = np.minimum(centers, cast(float, self.low))
+        high = np.maximum(centers, cast(float, self.high))
+        return np.asarray(np.clip(ends, low[:, None], high[:, None]))
 
 
 @dataclass(frozen=True)

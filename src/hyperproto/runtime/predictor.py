@@ -4,12 +4,13 @@ import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 
+from .._core.arrays import Array
 from .._core.checks import check_integer, choose
 from .._core.errors import InputError, InputTypeError, arg, require
 from .conformal import ConformalInterval, ConformalSets
@@ -17,7 +18,6 @@ from .images import Allowance, center, decode
 from .model import GRAPH, PROTOTYPES, InputForm, Model, ModelError, TaskForm, read_model
 from .tables import SparseRows, frame_columns, is_frame
 
-Array: TypeAlias = NDArray[Any]
 T = TypeVar("T", ConformalSets, ConformalInterval)
 INPUT, POINT = "input", "point"  # of the graph
 AT_ONCE = 2**22  # numbers of inputs, or scores, that are computed at a time: 16 MB

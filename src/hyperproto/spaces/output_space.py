@@ -4,7 +4,7 @@ share.
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, ClassVar, TypeAlias, TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -36,6 +36,9 @@ class OutputSpace(nn.Module, ABC):
 
     dim: int
     """Width of the network's output."""
+
+    on_sphere: ClassVar[bool] = False
+    """Whether outputs are points on a sphere, and scores cosines."""
 
     bare: bool = True
     """Whether a task called "target", where it is the only one, is given and returned as a bare

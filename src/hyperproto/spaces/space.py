@@ -31,6 +31,8 @@ class Sphere(TaskSpace):
     there.
     """
 
+    on_sphere = True
+
     def __init__(self, dim: int, tasks: Mapping[str, Task], *, bare: bool, separate: bool) -> None:
         axes = assign_axes(dim, tasks, separate=separate)
         tasks = choose_losses(tasks, axes, separate=separate)

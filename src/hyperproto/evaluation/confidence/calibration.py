@@ -13,7 +13,7 @@ from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax, softmax
 from torch import Tensor
 
-from hyperproto._core.arrays import Numbers, Values, labeled_rows, to_labels, to_numbers
+from hyperproto._core.arrays import Array, Numbers, Values, labeled_rows, to_labels, to_numbers
 from hyperproto._core.checks import check_finite_number, check_integer, choose
 from hyperproto._core.errors import InputError
 from hyperproto._core.files import plain
@@ -99,7 +99,7 @@ class Temperature:
         found = minimize_scalar(loss, bounds=bounds, method="bounded", options={"xatol": 1e-6})
         return cls(float(np.exp(found.x)))
 
-    def loss(self, scores: Numbers, ids: npt.NDArray[Any]) -> float:
+    def loss(self, scores: Numbers, ids: Array) -> float:
         """Return the negative log-likelihood of all examples."""
         return float(-log_softmax(self.scale * scores, axis=1)[np.arange(len(ids)), ids].sum())
 
@@ -354,9 +354,9 @@ class TaskOutputs:
         How strongly outputs point at their class.
     """
 
-    scores: npt.NDArray[Any]
-    targets: npt.NDArray[Any]
-    strengths: npt.NDArray[Any]
+    scores: Array
+    targets: Array
+    strengths: Array
 
     @classmethod
     def of(cls, head: Head, z: Tensor, targets: Tensor) -> "TaskOutputs":
@@ -367,11 +367,11 @@ class TaskOutputs:
         return cls(*(column.numpy(force=True) for column in (scores, targets, strengths)))
 
     @property
-    def predicted(self) -> npt.NDArray[Any]:
+    def predicted(self) -> Array:
         """Class ids, or the numbers. Shape (n,)."""
         return self.scores if self.scores.ndim == 1 else self.scores.argmax(axis=1)
 
-    def rows(self, index: npt.NDArray[Any]) -> "TaskOutputs":
+    def rows(self, index: Array) -> "TaskOutputs":
         """Return some of the examples."""
         return TaskOutputs(self.scores[index], self.targets[index], self.strengths[index])
 

@@ -6,21 +6,21 @@ import asyncio
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..._core.arrays import Array
 from ..._core.errors import HyperprotoError
 from ..predictor import Predictor
 from .gate import RefusedError
 
-Found: TypeAlias = dict[str, NDArray[Any]]
+Found: TypeAlias = dict[str, Array]
 MOST_WAITING = 2**28  # bytes of prepared inputs
 
 
 class _Job(NamedTuple):
-    prepared: NDArray[Any]
+    prepared: Array
     outputs: Sequence[str]
     answer: asyncio.Future[Found]
 
@@ -43,7 +43,7 @@ class Batcher:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="model")
         self._work: asyncio.Task[None] | None = None
 
-    async def run(self, prepared: NDArray[Any], outputs: Sequence[str]) -> Found:
+    async def run(self, prepared: Array, outputs: Sequence[str]) -> Found:
         """Return outputs of ``model.onnx`` for inputs as it takes them, together with what else is
         waiting.
         """

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..._core.arrays import Array
 from ..._core.errors import InputError
 from ..model import InputForm, Model
 from ..predictor import POINT, Predictor, rank
@@ -99,7 +100,7 @@ def _wanted(form: InputForm) -> str:
 
 
 def describe(
-    predictor: Predictor, found: Mapping[str, NDArray[Any]], *, top: int, sphere: bool
+    predictor: Predictor, found: Mapping[str, Array], *, top: int, sphere: bool
 ) -> list[dict[str, Any]]:
     """Return everything about each input; infinity, which JSON does not have, is None."""
     answers = predictor.describe(found, top=top)
@@ -114,7 +115,7 @@ def describe(
     return answers
 
 
-def sphere_view(predictor: Predictor, found: Mapping[str, NDArray[Any]]) -> dict[str, Any] | None:
+def sphere_view(predictor: Predictor, found: Mapping[str, Array]) -> dict[str, Any] | None:
     """Return where an input and the classes nearest to it lie, in three dimensions; None without a
     sphere.
 

@@ -14,15 +14,14 @@ from collections.abc import Mapping
 from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import BaseModel, Field, ValidationError
 
+from ..._core.arrays import Array
 from ..._core.errors import InputError
 from ..model import InputForm, Model, TaskForm
 from ..predictor import INPUT, POINT, Predictor
 from .gate import JsonBounds, RefusedError
 
-Array: TypeAlias = NDArray[Any]
 DTYPES = {"BOOL": "?", "FP16": "<f2", "FP32": "<f4", "FP64": "<f8"}
 DTYPES |= {
     f"{sign}{8 * size}": f"<{sign[0].lower()}{size}"
