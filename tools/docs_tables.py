@@ -26,7 +26,12 @@ PAGES = [
     ROOT / "README.md",
     *(
         ROOT / "docs" / name
-        for name in ("explanation/results.md", "reference/baselines.md", "how-to/export.md")
+        for name in (
+            "explanation/learning.md",
+            "explanation/results.md",
+            "reference/baselines.md",
+            "how-to/export.md",
+        )
     ),
 ]
 EQUATION_1, SOFTMAX = "sphere, D = 10 (Eq. 1)", "softmax cross-entropy"
@@ -408,6 +413,20 @@ def joint_table() -> str:
     return markdown((*head, "baseline"), *((data, *shown) for data, shown in rows.items()))
 
 
+def rotated_table() -> str:
+    """Return digit and angle on one sphere, as one point for both, and by a multi-task network."""
+    titles = (
+        "two targets, the paper",
+        "one point, margin 0.1",
+        "multi-task network, softmax and squared error, the best of three weights",
+    )
+    rows = [
+        (title, found["accuracy, %"], found["mean error, °"], found["rate"])
+        for title, found in zip(titles, measured("rotated_digits"), strict=True)
+    ]
+    return markdown(("", "digit, %", "angle, °", "learning rate"), *rows, right="123")
+
+
 def runtime_table() -> str:
     """Return how exported models compare with torch."""
     rows = [[*row.values()][:-2] for row in measured("runtime")]
@@ -496,6 +515,7 @@ PARTS = {
     "own-data-report": lambda: f"{own_data_summary()}\n{own_data_table('report')}",
     "own-data-choose": lambda: own_data_table("choose"),
     "joint": joint_table,
+    "rotated": rotated_table,
     "runtime": runtime_table,
 }
 
