@@ -23,9 +23,8 @@ class BertOnASphere(PreTrainedModel):
     def forward(self, input_ids, labels=None, **_):
         z = self.point(self.bert(input_ids).last_hidden_state.mean(dim=1))
         loss = None if labels is None else self.space(z, labels)
-        return SequenceClassifierOutput(
-            loss=loss, logits=self.space.scores(z)
-        )  # cosines: their argmax is the class
+        # cosines: their argmax is the class
+        return SequenceClassifierOutput(loss=loss, logits=self.space.scores(z))
 
 
 torch.manual_seed(0)

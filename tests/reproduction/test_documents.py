@@ -115,7 +115,7 @@ def test_a_share_of_softmax_is_that_of_the_means(report, row, column, whole, tem
     found = cells()
     share = found[report, row, column][0] / found[report, whole, column][0]
     digits = 3 if "its accuracy" in template else 2
-    told = template.format(f"{share:.{digits}f}".removeprefix("0"))
+    told = template.format(f"{share:.{digits}f}")
     assert told in document("docs/explanation/reproduction.md")
 
 
@@ -143,26 +143,8 @@ def benchmark(name):
         return list(csv.DictReader(file))
 
 
-def row_of(name, start):
-    """Return the one line of a document's tables that starts so."""
-    lines = (ROOT / name).read_text(encoding="utf-8").splitlines()
-    (line,) = [line for line in lines if line.startswith(f"| {start}")]
-    return line.replace("**", "")
-
-
 SHORT = "beyond-short-runs-cpu"
 SOFTMAX = "Softmax CE, 100 outputs"
-
-
-def test_the_page_on_losses_quotes_the_rotated_digits():
-    for start, row in zip(
-        ("two targets, the paper", "one point, margin 0.1", "multi-task network, softmax"),
-        benchmark("rotated_digits"),
-        strict=True,
-    ):
-        quoted = [row["accuracy, %"], row["mean error, °"], row["rate"]]
-        line = row_of("docs/explanation/learning.md", start)
-        assert [part.strip() for part in line.split("|")[2:5]] == quoted
 
 
 def test_the_page_of_results_quotes_the_time_of_a_loss():
