@@ -94,6 +94,14 @@ def test_the_default_on_frozen_features_keeps_its_share_and_is_near_the_best():
             assert all(share in text for share in shares), shares
 
 
+def test_the_page_has_the_agreement_of_the_report():
+    report = (RESULTS / "reports" / "beyond-agreement-cpu.md").read_text(encoding="utf-8")
+    lines = [line.replace("*", "").replace("  ", " ") for line in report.splitlines()]
+    rows = [line.replace("  ", " ") for line in lines if re.search(r"\d\.\d\d \|", line)]
+    assert len(rows) == 3
+    assert all(row in document("docs/explanation/reproduction.md") for row in rows)
+
+
 BIRDS_PRIOR = "Free norm, axes of the prior kept"
 SHARES = [
     (
