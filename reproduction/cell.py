@@ -47,7 +47,7 @@ PROTOTYPES = {
     "paper": "Equation 5 by gradient descent, as the authors' script does it",
     "ours": "hyperproto.place, the best separation it finds",
     "paper-prior": "Equations 5 and 6 summed, by the paper's gradient descent",
-    "paper-prior-10": "Equation 5 and ten times Equation 6, by the paper's gradient descent",
+    "paper-prior-5": "Equation 5 and five times Equation 6, by the paper's gradient descent",
     "ours-prior": "hyperproto.place with the word vectors as a prior",
     "data-driven": "hyperproto.place with the data-driven prior",
     "projected": "hyperproto.place with the data-driven prior, laid out by its axes and separated where too near",
@@ -80,7 +80,7 @@ PAPER = StoredRun(
 NORMED = {"feature_norm": True}
 WHOLE = {"crops": "whole"}  # of large images: random crops of all of them
 NUM_CLASSES = {"cifar-100": 100, "cifar-100-uneven": 100, "imagenet-200": 200, "cub-200-2011": 200}
-DESCENDED = ("paper", "paper-prior", "paper-prior-10")
+DESCENDED = ("paper", "paper-prior", "paper-prior-5")
 FIXED = ("one-hot", "word2vec", "authors", "authors-prior")  # prototypes without chance
 
 

@@ -25,14 +25,14 @@ AUTHORS_NAMES = {
     "imagenet-200": "imagenet200",
 }
 FILES = {"authors": "sgd", "authors-prior": "sgd-sem"}
-WITH_WORDS = ("word2vec", "paper-prior", "paper-prior-10", "ours-prior")
+WITH_WORDS = ("word2vec", "paper-prior", "paper-prior-5", "ours-prior")
 DATA_DRIVEN = ("data-driven", "projected")
 METHODS = {
     "paper": "paper",
     "ours": "auto",
     "optimized": "optimize",
     "paper-prior": "paper",
-    "paper-prior-10": "paper",
+    "paper-prior-5": "paper",
     "ours-prior": "auto",
     "data-driven": "auto",
     "projected": "project",
@@ -178,8 +178,8 @@ def _place_once(
     path.parent.mkdir(parents=True, exist_ok=True)
     # workers: cells are spread over the cores already
     options: Any = {"workers": 1, "progress": False}
-    if kind == "paper-prior-10":
-        options["prior_weight"] = 10.0
+    if kind == "paper-prior-5":
+        options["prior_weight"] = 5.0
     prototypes = place(
         classes, axes, prior=prior, seed=seed, method=METHODS[kind], steps=steps, **options
     )

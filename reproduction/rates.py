@@ -45,7 +45,7 @@ def with_default(cell: Cell) -> Cell:
 
 SEARCHED: dict[str, tuple[Cell, tuple[float, ...]]] = {
     "Equation 1": (CIFAR.but(prototypes="paper"), (0.003, 0.01, 0.03, 0.1)),
-    "Softmax CE": (with_softmax(CIFAR), (0.03, 0.1, 0.3)),
+    "Softmax CE": (with_softmax(CIFAR), (0.01, 0.03, 0.1, 0.3)),
     "Cosine softmax": (with_cosine_softmax(CIFAR.but(prototypes="ours")), (0.03, 0.1, 0.3)),
     "Free norm": (with_default(CIFAR.but(dim=25)), (0.03, 0.1, 0.3)),
 }

@@ -14,8 +14,10 @@ from typing import Any, cast
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from scipy.stats import spearmanr
 from torch import Tensor, nn
 
+from hyperproto._core.arrays import read_npy
 from hyperproto._core.files import read_json_lines, versions
 from hyperproto._core.processes import derive_seed
 from hyperproto.data import Arrays, ImageData, ImagePreprocessing, Source
@@ -308,7 +310,17 @@ def _measure_separation(cell: Cell, places: Places) -> dict[str, Any]:
     prototypes = cell_prototypes(cell, num_classes, dim, names, places)
     described = describe_prototypes(prototypes)
     measures = {f"separation/{name}": value for name, value in described["separation"].items()}
+    words = (places.authors or Path()) / "sem" / f"cifar100-{num_classes}d-{num_classes}c.npy"
+    if "prior" in str(cell.run.space.prototypes) and words.is_file():
+        measures["agreement/spearman"] = rank_agreement(prototypes.vectors.numpy(), read_npy(words))
     return {"protocol": {"prototypes": described}, "measures": measures}
+
+
+def rank_agreement(points: NDArray[np.float64], words: NDArray[np.float64]) -> float:
+    """Return Spearman's correlation of the cosines between points with those between words."""
+    pairs = ~np.eye(len(points), dtype=bool)
+    units = (rows / np.linalg.norm(rows, axis=1, keepdims=True) for rows in (points, words))
+    return float(spearmanr(*((rows @ rows.T)[pairs] for rows in units)).statistic)
 
 
 def _trace_output(cell: Cell, places: Places) -> dict[str, Any]:

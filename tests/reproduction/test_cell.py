@@ -34,6 +34,7 @@ SCALES = {
     "beyond-losses": "head",
     "beyond-birds": "head",
     "beyond-dimensions": "head",
+    "beyond-settings": "medium",
 }  # of those without the scale "cpu"
 # the paper's own; what goes past it has protocols of its own
 TRAINED = [name for name in NAMES if name not in UNTRAINED and not name.startswith("beyond-")]

@@ -61,6 +61,10 @@ def test_the_page_of_claims_says_what_the_records_say_and_nothing_else():
         assert sentence in text, sentence
         text = text.replace(sentence, "", 1)
     text = text.replace("the sign ± means", "", 1)
+    (year,) = [line for line in benchmark("own_data") if line["data"] == "paintings: year"]
+    plain = f"the same features has {year['same network, no sphere']} ("
+    assert plain in text
+    text = text.replace(plain, "", 1)
     left = re.findall(r"[^ ]+ ± [^ ]+|\d+\.\d+ (?:%|years|°)", text)
     assert left == ["38.5 %"]  # of the range below
 
@@ -88,6 +92,14 @@ def test_the_default_on_frozen_features_keeps_its_share_and_is_near_the_best():
         if learned is not None:
             shares = [f"{mean / softmax:.3f}" for mean in (means[row], learned)]
             assert all(share in text for share in shares), shares
+
+
+def test_the_page_has_the_agreement_of_the_report():
+    report = (RESULTS / "reports" / "beyond-agreement-cpu.md").read_text(encoding="utf-8")
+    lines = [line.replace("*", "").replace("  ", " ") for line in report.splitlines()]
+    rows = [line.replace("  ", " ") for line in lines if re.search(r"\d\.\d\d \|", line)]
+    assert len(rows) == 3
+    assert all(row in document("docs/explanation/reproduction.md") for row in rows)
 
 
 BIRDS_PRIOR = "Free norm, axes of the prior kept"
