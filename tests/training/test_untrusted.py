@@ -95,9 +95,7 @@ def test_a_space_of_a_hostile_config_is_refused(folder, values, sentence):
 
 
 def test_missing_prototypes_are_named_and_never_placed_again(folder, monkeypatch):
-    monkeypatch.setattr(
-        "hyperproto.prototypes.place", lambda *_, **__: pytest.fail("placed again")
-    )
+    monkeypatch.setattr("hyperproto.prototypes.place", lambda *_, **__: pytest.fail("placed again"))
     (folder / "prototypes.0.safetensors").unlink()
     with pytest.raises(
         FileNotFoundError, match='prototypes.0.safetensors" must hold the prototypes of "kind"'
