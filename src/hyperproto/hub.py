@@ -161,7 +161,8 @@ class HubModel:
     def _task(self, name: str) -> str:
         task, placed = self.space.tasks[name], self.space.prototypes_by_task().get(name)
         if task.reads != "index":
-            return f"\n## Task `{name}`\n\nA number: {task.describe()}.\n"
+            low, high = task.bounds
+            return f"\n## Task `{name}`\n\nA number from {low:g} to {high:g}.\n"
         names = [json.dumps(label, ensure_ascii=False) for label in task.names or ()]
         listed = ", ".join(names[:MOST_NAMES] + ["..."] * (len(names) > MOST_NAMES))
         text = f"\n## Task `{name}`\n\n{task.num_classes} classes{listed and ': ' + listed}.\n"

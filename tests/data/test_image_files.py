@@ -250,5 +250,5 @@ def test_bytes_behind_a_photograph_are_not_taken_for_scans(tmp_path):
 def test_images_are_opened_in_one_place_only():
     places = (Path(package.__file__).parent for package in (hyperproto,))
     files = [path for place in places for path in place.rglob("*.py")]
-    opened = [path.name for path in files if "Image.open(" in path.read_text(encoding="utf-8")]
+    opened = [path.name for path in files if "pillow.open(" in path.read_text(encoding="utf-8")]
     assert opened == ["images.py"]

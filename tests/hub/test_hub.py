@@ -119,7 +119,7 @@ def test_pushing_uploads_what_is_saved(run, monkeypatch):
         def upload_folder(self, *, repo_id, folder_path):
             uploaded[repo_id] = {path.name for path in Path(folder_path).iterdir()}
 
-    monkeypatch.setattr("hyperproto.hub.HfApi", Api)
+    monkeypatch.setattr("huggingface_hub.HfApi", Api)
     assert (
         HubModel(run).push_to_hub("you/pets", token="secret") == "https://huggingface.co/you/pets"
     )

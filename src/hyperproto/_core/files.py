@@ -390,16 +390,15 @@ def filling(
         _finish_filling(folder, closing)
 
 
-def former_files(closing: Path, form: str, *patterns: str) -> list[str]:
-    """Return the names of the files beside a closing file of a format, none where it is something
-    else: what :func:`filling` may replace.
+def described_as(closing: Path, form: str) -> dict[str, Any]:
+    """Return what a closing file of a format says, nothing where it is something else: only files
+    that it tells of may be replaced.
     """
-    try:
-        if str(read_json(closing)["format"]).startswith(form):
-            return [path.name for pattern in patterns for path in closing.parent.glob(pattern)]
-    except (InputError, KeyError, TypeError):
-        pass
-    return []
+    with suppress(InputError, KeyError, TypeError):
+        described: dict[str, Any] = read_json(closing)
+        if str(described["format"]).startswith(form):
+            return described
+    return {}
 
 
 def whole(folder: str | Path) -> Path:

@@ -16,8 +16,8 @@ import torch
 from hyperproto._core.checks import choose
 from hyperproto._core.errors import HyperprotoError, InputError, arg
 from hyperproto._core.files import (
+    described_as,
     filling,
-    former_files,
     plain,
     read_json,
     versions,
@@ -88,9 +88,12 @@ def save_estimator(estimator: Any, folder: str | Path, *, overwrite: bool = Fals
     described = _describe(estimator)
 
     def names_of(closing: Path) -> list[str]:
-        tensors = "last.safetensors", "prototypes.*.safetensors", HELD_OUT, REPLAY
-        found = former_files(closing, "hyperproto.estimator/", CLOSING, *tensors)
-        return found if overwrite else []
+        described = described_as(closing, "hyperproto.estimator/") if overwrite else {}
+        tasks = described.get("space", {}).get("tasks", ())
+        count = sum("classes" in task for task in tasks)
+        prototypes = [f"prototypes.{index}.safetensors" for index in range(count)]
+        mine = [CLOSING, "last.safetensors", HELD_OUT, REPLAY, *prototypes]
+        return mine if described else []
 
     with filling(folder, CLOSING, names_of) as place:
         _write(estimator, described, place)

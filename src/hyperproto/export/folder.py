@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from hyperproto._core.arrays import Array
 from hyperproto._core.checks import choose
 from hyperproto._core.errors import InputError
-from hyperproto._core.files import filling, former_files, versions, write_json
+from hyperproto._core.files import described_as, filling, versions, write_json
 from hyperproto._core.schema import from_plain
 from hyperproto.data import ImageData, ImageFiles, ImagePreprocessing, Split, TablePreprocessing
 from hyperproto.data.image_files import decode_rows
@@ -125,8 +125,8 @@ def export_model(
     form = _input_form(rows, preprocessing, columns)
 
     def names_of(closing: Path) -> list[str]:
-        every = DESCRIPTION, GRAPH, PROTOTYPES, "README.md"
-        return former_files(closing, "hyperproto.model/", *every) if overwrite else []
+        mine = overwrite and described_as(closing, "hyperproto.model/")
+        return [DESCRIPTION, GRAPH, PROTOTYPES, "README.md"] if mine else []
 
     with filling(folder, DESCRIPTION, names_of) as place:
         (place / GRAPH).write_bytes(graph)
