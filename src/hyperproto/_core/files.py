@@ -390,13 +390,14 @@ def filling(
         _finish_filling(folder, closing)
 
 
-def former_files(closing: Path, form: str, *patterns: str) -> list[str]:
-    """Return the names of the files beside a closing file of a format, none where it is something
-    else: what :func:`filling` may replace.
+def former_files(closing: Path, form: str, names: Callable[[Any], list[str]]) -> list[str]:
+    """Return the names of the files that came with a closing file of a format, given what it holds;
+    none where it is something else. These :func:`filling` may replace.
     """
     try:
-        if str(read_json(closing)["format"]).startswith(form):
-            return [path.name for pattern in patterns for path in closing.parent.glob(pattern)]
+        stored = read_json(closing)
+        if str(stored["format"]).startswith(form):
+            return names(stored)
     except (InputError, KeyError, TypeError):
         pass
     return []

@@ -7,6 +7,7 @@ held-out rows, and ``replay.safetensors`` the examples that were kept.
 
 import json
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -87,11 +88,12 @@ def save_estimator(estimator: Any, folder: str | Path, *, overwrite: bool = Fals
     """
     described = _describe(estimator)
 
-    def names_of(closing: Path) -> list[str]:
-        tensors = "last.safetensors", "prototypes.*.safetensors", HELD_OUT, REPLAY
-        found = former_files(closing, "hyperproto.estimator/", CLOSING, *tensors)
-        return found if overwrite else []
+    def names(stored: dict[str, Any]) -> list[str]:
+        count = sum("classes" in task for task in stored["space"]["tasks"])
+        prototypes = [f"prototypes.{index}.safetensors" for index in range(count)]
+        return [CLOSING, "last.safetensors", HELD_OUT, REPLAY, *prototypes] if overwrite else []
 
+    names_of = partial(former_files, form="hyperproto.estimator/", names=names)
     with filling(folder, CLOSING, names_of) as place:
         _write(estimator, described, place)
 

@@ -4,6 +4,7 @@ import copy
 import hashlib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -124,10 +125,8 @@ def export_model(
     }
     form = _input_form(rows, preprocessing, columns)
 
-    def names_of(closing: Path) -> list[str]:
-        every = DESCRIPTION, GRAPH, PROTOTYPES, "README.md"
-        return former_files(closing, "hyperproto.model/", *every) if overwrite else []
-
+    every = [DESCRIPTION, GRAPH, PROTOTYPES, "README.md"] if overwrite else []
+    names_of = partial(former_files, form="hyperproto.model/", names=lambda stored: every)
     with filling(folder, DESCRIPTION, names_of) as place:
         (place / GRAPH).write_bytes(graph)
         save_file(tensors, place / PROTOTYPES, metadata={"format": FORMAT})
