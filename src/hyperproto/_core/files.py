@@ -390,15 +390,17 @@ def filling(
         _finish_filling(folder, closing)
 
 
-def described_as(closing: Path, form: str) -> dict[str, Any]:
-    """Return what a closing file of a format says, nothing where it is something else: only files
-    that it tells of may be replaced.
+def former_files(closing: Path, form: str, names: Callable[[Any], list[str]]) -> list[str]:
+    """Return the names of the files that came with a closing file of a format, given what it holds;
+    none where it is something else. These :func:`filling` may replace.
     """
-    with suppress(InputError, KeyError, TypeError):
-        described: dict[str, Any] = read_json(closing)
-        if str(described["format"]).startswith(form):
-            return described
-    return {}
+    try:
+        stored = read_json(closing)
+        if str(stored["format"]).startswith(form):
+            return names(stored)
+    except (InputError, KeyError, TypeError):
+        pass
+    return []
 
 
 def whole(folder: str | Path) -> Path:

@@ -7,6 +7,7 @@ held-out rows, and ``replay.safetensors`` the examples that were kept.
 
 import json
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,8 @@ import torch
 from hyperproto._core.checks import choose
 from hyperproto._core.errors import HyperprotoError, InputError, arg
 from hyperproto._core.files import (
-    described_as,
     filling,
+    former_files,
     plain,
     read_json,
     versions,
@@ -87,14 +88,12 @@ def save_estimator(estimator: Any, folder: str | Path, *, overwrite: bool = Fals
     """
     described = _describe(estimator)
 
-    def names_of(closing: Path) -> list[str]:
-        described = described_as(closing, "hyperproto.estimator/") if overwrite else {}
-        tasks = described.get("space", {}).get("tasks", ())
-        count = sum("classes" in task for task in tasks)
+    def names(stored: dict[str, Any]) -> list[str]:
+        count = sum("classes" in task for task in stored["space"]["tasks"])
         prototypes = [f"prototypes.{index}.safetensors" for index in range(count)]
-        mine = [CLOSING, "last.safetensors", HELD_OUT, REPLAY, *prototypes]
-        return mine if described else []
+        return [CLOSING, "last.safetensors", HELD_OUT, REPLAY, *prototypes] if overwrite else []
 
+    names_of = partial(former_files, form="hyperproto.estimator/", names=names)
     with filling(folder, CLOSING, names_of) as place:
         _write(estimator, described, place)
 

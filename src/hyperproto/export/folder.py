@@ -4,6 +4,7 @@ import copy
 import hashlib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -15,7 +16,7 @@ from torch import Tensor, nn
 from hyperproto._core.arrays import Array
 from hyperproto._core.checks import choose
 from hyperproto._core.errors import InputError
-from hyperproto._core.files import described_as, filling, versions, write_json
+from hyperproto._core.files import filling, former_files, versions, write_json
 from hyperproto._core.schema import from_plain
 from hyperproto.data import ImageData, ImageFiles, ImagePreprocessing, Split, TablePreprocessing
 from hyperproto.data.image_files import decode_rows
@@ -124,10 +125,8 @@ def export_model(
     }
     form = _input_form(rows, preprocessing, columns)
 
-    def names_of(closing: Path) -> list[str]:
-        mine = overwrite and described_as(closing, "hyperproto.model/")
-        return [DESCRIPTION, GRAPH, PROTOTYPES, "README.md"] if mine else []
-
+    every = [DESCRIPTION, GRAPH, PROTOTYPES, "README.md"] if overwrite else []
+    names_of = partial(former_files, form="hyperproto.model/", names=lambda stored: every)
     with filling(folder, DESCRIPTION, names_of) as place:
         (place / GRAPH).write_bytes(graph)
         save_file(tensors, place / PROTOTYPES, metadata={"format": FORMAT})

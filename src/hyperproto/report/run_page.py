@@ -25,7 +25,7 @@ from hyperproto.tasks import indexed
 from hyperproto.training import RunRecord
 
 # what keeps a page small, whatever the run
-CLASSES, MISTAKES, POINTS = 50, 24, 2000
+MATRIX, CLASSES, MISTAKES, POINTS = 30, 50, 24, 2000
 BLUE = pages.CLASS_COLORS[0]
 
 Ids = NDArray[np.int64]
@@ -182,7 +182,7 @@ def _class_parts(
         axis = {"range": [0, 1]}
         diagonal = _diagonal([0, 1])
         drawn.append(figures.draw(title, bars, diagonal, x=("probability", axis), y=("", axis)))
-    if task.num_classes <= 30 and known.any():
+    if task.num_classes <= MATRIX and known.any():
         drawn.append(_matrix(labels[known], predicted[known], names, figures))
     yield f'<div class="row">{"".join(drawn)}</div>'
     if report.pairs:
