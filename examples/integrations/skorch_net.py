@@ -13,9 +13,8 @@ torch.manual_seed(0)
 X, y = load_digits(return_X_y=True)
 X = (X / 16).astype("float32")
 space = hp.Space(5, hp.Classes(10))
-decide = copy.deepcopy(
-    space
-).scores  # of a copy that stays on the CPU: skorch moves its criterion, but not outputs
+# of a copy that stays on the CPU: skorch moves its criterion, but not outputs
+decide = copy.deepcopy(space).scores
 
 
 def network(width=64):

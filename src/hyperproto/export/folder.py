@@ -220,7 +220,7 @@ def _compare(predictor: Predictor, answers: Answers, rows: Array) -> Exported:
     """Return how far the written model is from torch on real rows."""
     tasks = predictor.model.tasks
     with torch.no_grad():
-        values = (value.numpy() for value in answers(torch.from_numpy(rows)))
+        values = (value.numpy() for value in answers(torch.tensor(rows)))
     wanted = dict(zip(answers.names, values, strict=True))
     found = predictor.run(rows, answers.names)
     difference, changed = 0.0, 0
