@@ -2,8 +2,8 @@
 
 The command line, the estimators, ``hp.fit`` and ``loss="auto"`` all ask here, so the same data get
 the same sphere, the same loss and the same schedule whichever way they come in. The values for
-images did best in recorded runs (``beyond_tuning``, ``beyond_short_runs`` and ``beyond_joint``
-in ``reproduction``). Those for tables and texts, and for a class and a number together, rest on five
+images did best in recorded runs (``beyond_tuning``, ``beyond_short_runs`` and ``beyond_joint`` in
+``reproduction``). Those for tables and texts, and for a class and a number together, rest on five
 folds of ``python -m benchmarks own_data --group choose``, those for tables of 4,000 rows or more on
 other public ones (``docs/explanation/results.md``); its other rows say how good they are. Imports
 nothing, so that anything can ask.
@@ -110,10 +110,10 @@ def choose_dim(class_counts: Sequence[int], num_ranges: int = 0, *, separate: bo
     K - 1 axes hold the simplex, in which all classes are equally far apart. Numbers alone get seven
     more, and each number eight where it has a sphere of its own.
 
-    >>> choose_dim([10]), choose_dim([2]), choose_dim([1000]), choose_dim([40], 1), choose_dim([], 1)
-    (9, 2, 256, 40, 8)
-    >>> choose_dim([40], 1, separate=True)
-    47
+    >>> choose_dim([10]), choose_dim([2]), choose_dim([1000]), choose_dim([40], 1)
+    (9, 2, 256, 40)
+    >>> choose_dim([], 1), choose_dim([40], 1, separate=True)
+    (8, 47)
     """
     numbers = num_ranges * NUMBER_AXES if separate else num_ranges
     if not class_counts:
@@ -129,8 +129,10 @@ def choose_space(
 
     On a shared sphere the number decides how much room classes have, and both lose by it.
 
-    >>> choose_space([3], 0, None), choose_space([], 2, None), choose_space([5], 1, None), choose_space([5], 1, 3)
-    ('sphere', 'sphere', 'spheres', 'sphere')
+    >>> choose_space([3], 0, None), choose_space([], 2, None)
+    ('sphere', 'sphere')
+    >>> choose_space([5], 1, None), choose_space([5], 1, 3)
+    ('spheres', 'sphere')
     """
     both = bool(class_counts) and num_ranges > 0
     has_room = dim is None or dim >= choose_dim(class_counts, num_ranges, separate=True)
@@ -196,7 +198,8 @@ def uses_prior(
     neighbors on the sphere are neighbors in the data. From scratch, the losses of angles alone did
     not gain from it.
 
-    >>> [uses_prior([100], ranges, dim, "free_norm_softmax") for ranges, dim in ((0, 99), (0, 10), (1, 10))]
+    >>> cases = (0, 99), (0, 10), (1, 10)
+    >>> [uses_prior([100], ranges, dim, "free_norm_softmax") for ranges, dim in cases]
     [False, True, False]
     """
     alone = len(class_counts) == 1 and not num_ranges
@@ -216,8 +219,10 @@ def choose_prior_method(
     Features that do not change are learned from best where only the order of its similarities is
     kept (Equation 6).
 
-    >>> choose_prior_method(100, 10), choose_prior_method(100, 10, frozen=True), choose_prior_method(100, 99)
-    ('project', 'auto', 'auto')
+    >>> choose_prior_method(100, 10), choose_prior_method(100, 99)
+    ('project', 'auto')
+    >>> choose_prior_method(100, 10, frozen=True)
+    'auto'
     """
     return "project" if dim < num_classes - 1 and not frozen else "auto"
 
@@ -260,8 +265,10 @@ def choose_rate(
     on_sphere : bool, default True
         A plain number, whose squared error no sphere bounds, diverges at the rate of one that is.
 
-    >>> choose_rate("squared_cosine", "images"), choose_rate("free_norm_softmax", "images", num_ranges=1)
-    (('sum', 0.01), ('mean', 0.1))
+    >>> choose_rate("squared_cosine", "images")
+    ('sum', 0.01)
+    >>> choose_rate("free_norm_softmax", "images", num_ranges=1)
+    ('mean', 0.1)
     """
     if loss == "squared_cosine" and (num_classes or inputs == "images"):
         return ("mean", OTHER_RATE) if reduction == "mean" else ("sum", SUM_RATE)
@@ -290,8 +297,10 @@ def choose_steps(num_examples: int, inputs: InputKind) -> tuple[int, int]:
 
     >>> choose_steps(50_000, "images"), choose_steps(1437, "rows"), choose_steps(142, "rows")
     ((20, 128), (15, 63), (100, 48))
-    >>> choose_steps(10_003, "sparse rows"), choose_steps(6000, "binned rows"), choose_steps(25_600, "binned rows")
-    ((10, 251), (15, 128), (15, 256))
+    >>> choose_steps(10_003, "sparse rows")
+    (10, 251)
+    >>> choose_steps(6000, "binned rows"), choose_steps(25_600, "binned rows")
+    ((15, 128), (15, 256))
     """
     epochs, largest = BATCHES[inputs]
     if inputs == "binned rows" and num_examples >= MANY_ROWS:
@@ -308,8 +317,10 @@ def choose_weight_decay(num_examples: int, inputs: InputKind, num_classes: int =
     are only numbers, whose noise a network follows sooner. ``num_classes`` are those of the largest
     class task, 0 where there is none.
 
-    >>> [choose_weight_decay(n, "rows") for n in (100, 1000, 50_000)], choose_weight_decay(1000, "rows", 0)
-    ([0.006, 0.002, 0.0001], 0.006)
+    >>> [choose_weight_decay(n, "rows") for n in (100, 1000, 50_000)]
+    [0.006, 0.002, 0.0001]
+    >>> choose_weight_decay(1000, "rows", 0)
+    0.006
     >>> choose_weight_decay(10_000, "sparse rows"), choose_weight_decay(10_000, "images")
     (0.001, 0.0001)
     """
@@ -328,8 +339,10 @@ def choose_scaling(
     The columns of a sparse table, such as counts of words, are of one kind, and rare ones would
     grow the largest.
 
-    >>> choose_scaling("auto", sparse=False), choose_scaling("auto", sparse=True), choose_scaling("none", sparse=True)
-    ('binned', 'global', 'none')
+    >>> choose_scaling("auto", sparse=False), choose_scaling("auto", sparse=True)
+    ('binned', 'global')
+    >>> choose_scaling("none", sparse=True)
+    'none'
     """
     if standardize == "auto":
         return "global" if sparse else "binned"

@@ -443,10 +443,10 @@ class SampledCosineSoftmax(CosineSoftmax):
 
     .. math:: \ell_i = -\log \frac{e^{s \cos\theta_{i,y_i}}}{\sum_{k \in B \cup N} w_{ik} e^{s \cos\theta_{i,k}}}
 
-    with B the distinct classes of the batch and N the others. All rows share both, so that the cost is one small
-    matrix product whatever the number of classes. The weights w make the sum an estimate of the full one of
-    :class:`CosineSoftmax`: the sampled classes share the weight of all that are left out, and a row's own class has
-    weight 1.
+    with B the distinct classes of the batch and N the others. All rows share both, so that the cost
+    is one small matrix product whatever the number of classes. The weights w make the sum an
+    estimate of the full one of :class:`CosineSoftmax`: the sampled classes share the weight of all
+    that are left out, and a row's own class has weight 1.
 
     Parameters
     ----------
@@ -458,7 +458,8 @@ class SampledCosineSoftmax(CosineSoftmax):
 
     Examples
     --------
-    >>> z, prototypes = torch.tensor([[1.0, 0.0], [0.0, 1.0]]), torch.tensor([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0]])
+    >>> z = torch.tensor([[1.0, 0.0], [0.0, 1.0]])
+    >>> prototypes = torch.tensor([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0]])
     >>> SampledCosineSoftmax(scale=1.0)(z, prototypes, torch.tensor([0, 1]))  # log(1 + 2/e)
     tensor([0.5514, 0.5514])
     """

@@ -56,7 +56,8 @@ def count_classes(
 
     As scikit-learn's ``precision_recall_fscore_support``, also where no label is there.
 
-    >>> support, recall, precision = count_classes(torch.tensor([0, 1, 1, 0]), torch.tensor([0, 0, 1, -1]), 3)
+    >>> predicted, labels = torch.tensor([0, 1, 1, 0]), torch.tensor([0, 0, 1, -1])
+    >>> support, recall, precision = count_classes(predicted, labels, 3)
     >>> support, recall
     (array([2, 1, 0]), array([0.5, 1. , nan]))
     """
@@ -115,7 +116,7 @@ def error_quantiles(predicted: Tensor, values: Tensor, levels: Sequence[float]) 
     The quantile at level q is the smallest error that a share of at least q does not exceed; it did
     occur.
 
-    >>> error_quantiles(torch.tensor([1.0, 2.0, 3.0, 9.0]), torch.tensor([0.0, 0.0, 0.0, 0.0]), [0.5, 0.95])
+    >>> error_quantiles(torch.tensor([1.0, 2.0, 3.0, 9.0]), torch.zeros(4), [0.5, 0.95])
     [2.0, 9.0]
     """
     errors = (predicted.cpu().double() - values.cpu().double()).abs()
@@ -173,9 +174,9 @@ def measure_open_set(known: Values, unknown: Values, right: Values) -> dict[str,
     Returns
     -------
     dict of float
-        "auroc", the chance that an unknown input has a larger score than a known one; "fpr_at_95", see
-        :func:`false_positive_rate_at`; "aupr", the average precision of finding unknown inputs, which depends on how
-        many there are; "oscr", see :func:`open_set_classification_rate`.
+        "auroc", the chance that an unknown input has a larger score than a known one; "fpr_at_95",
+        see :func:`false_positive_rate_at`; "aupr", the average precision of finding unknown inputs,
+        which depends on how many there are; "oscr", see :func:`open_set_classification_rate`.
     """
     metrics = require("sklearn.metrics", extra="sklearn", purpose="Measuring unknown classes")
     truth, scores = _detection(known, unknown)

@@ -1,8 +1,8 @@
 """One description of a run, in plain values: data, network, space, and how to train.
 
-The command line fills it in from its options, the paper's tables write it down for each of their cells, and a run's
-folder stores it; :mod:`hyperproto.training.build` makes data, network and space of it. None means that
-:mod:`hyperproto.defaults` chooses. Imports nothing heavy.
+The command line fills it in from its options, the paper's tables write it down for each of their
+cells, and a run's folder stores it; :mod:`hyperproto.training.build` makes data, network and space
+of it. None means that :mod:`hyperproto.defaults` chooses. Imports nothing heavy.
 """
 
 import math
@@ -94,7 +94,9 @@ class TrainSettings:
     """Stop after this many epochs without improvement on validation data (default: never)."""
 
     monitor: str | None = None
-    """The validation measure that compares epochs, such as style/accuracy (default: all of them)."""
+    """The validation measure that compares epochs, such as style/accuracy
+    (default: all of them).
+    """
 
     mixed_precision: Literal["no", "bf16", "fp16"] | None = None
     """Precision of the network's computations (default: bf16 on a GPU that has it, else full

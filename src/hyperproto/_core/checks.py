@@ -176,7 +176,10 @@ def check_unit_rows(vectors: Tensor, *, tolerance: float = 1e-5) -> None:
     off = ~((norms - 1).abs() <= tolerance)  # NaN counts as off
     if bool(off.any()):
         rows = off.nonzero().flatten()
-        got = f"norm {float(norms[rows[0]]):.3g} in row {int(rows[0])} ({len(rows)} of {len(vectors)} rows)"
+        got = (
+            f"norm {float(norms[rows[0]]):.3g} in row {int(rows[0])} ({len(rows)} of "
+            f"{len(vectors)} rows)"
+        )
         advice = "Pass them through hyperproto.sphere.normalize first."
         raise InputError("prototypes", f"have rows of norm 1, within {tolerance:g}", got, advice)
 

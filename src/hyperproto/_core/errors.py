@@ -60,7 +60,8 @@ class HyperprotoError(Exception):
 
     Examples
     --------
-    >>> print(InputError("epochs", "be at least 1", 0, f"Leave {arg('epochs')} out to let the data decide."))
+    >>> print(InputError("epochs", "be at least 1", 0,
+    ...     f"Leave {arg('epochs')} out to let the data decide."))
     `epochs` must be at least 1; got 0. Leave `epochs` out to let the data decide.
     >>> print(InputError('"runs/a"', "hold a run"))
     "runs/a" must hold a run.

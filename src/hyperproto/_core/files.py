@@ -347,7 +347,8 @@ def owning(folder: Path) -> Iterator[None]:
 def filling(
     folder: str | Path, closing: str, names_of: NamesOf = lambda path: ()
 ) -> Iterator[Path]:
-    """Give a folder to write files into; all of them are in ``folder`` once the block has succeeded.
+    """Give a folder to write files into; all of them are in ``folder`` once the block has
+    succeeded.
 
     The new files are written in a temporary folder inside this one, which is then renamed: by that
     step they replace the old ones, and :func:`whole` tells readers where they are. Copying them to
@@ -404,7 +405,9 @@ def former_files(closing: Path, form: str, names: Callable[[Any], list[str]]) ->
 
 
 def whole(folder: str | Path) -> Path:
-    """Return where the files of a folder are that :func:`filling` wrote, and may not have finished."""
+    """Return where the files of a folder are that :func:`filling` wrote, and
+    may not have finished.
+    """
     folder = as_path(folder)
     return folder / WHOLE if (folder / WHOLE).is_dir() else folder
 

@@ -140,7 +140,7 @@ def run_tasks(
     with _blocked_interrupts():
         results = parallel(delayed(function)(*arguments) for function, arguments in tasks)
     try:
-        for result in results:  # noqa: UP028 - `yield from` would close the results itself, with a warning
+        for result in results:  # noqa: UP028
             yield result
     finally:
         with warnings.catch_warnings():

@@ -149,7 +149,8 @@ def weigh_tasks(tasks: Mapping[str, Task], weight: float) -> dict[str, Task]:
 
     Examples
     --------
-    >>> space = ConventionalSpace(weigh_tasks({"style": Classes(46), "year": Range(1000, 1932)}, 0.25))
+    >>> space = ConventionalSpace(weigh_tasks({"style": Classes(46), "year": Range(1000, 1932)},
+    ...     0.25))
     >>> space.tasks["style"].weight, space.tasks["year"].weight
     (0.75, 0.25)
     """

@@ -35,7 +35,10 @@ class Compare(WorkerOptions):
         if self.json:
             print(json.dumps([asdict(row) for row in rows]))
             return
-        title = f"Maximum cosine of {self.classes} prototypes: smaller is better, nothing beats the bound"
+        title = (
+            f"Maximum cosine of {self.classes} prototypes: smaller is better, nothing beats the "
+            "bound"
+        )
         numbers = "D", "ours", "bound", "the paper's method", "random"
         cells = []
         for row in rows:
@@ -77,7 +80,10 @@ class Sweep(PriorOptions, WorkerOptions):
             )
             return
         count = rows[0][1].num_classes
-        title = f"{count} prototypes in {self.dim} dimensions: separation against agreement with the prior"
+        title = (
+            f"{count} prototypes in {self.dim} dimensions: separation against agreement with the "
+            "prior"
+        )
         numbers, cells = (
             ("weight", "maximum cosine", "ranked right by .01", "Spearman", "Eq. 6"),
             [],

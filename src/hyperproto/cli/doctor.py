@@ -48,7 +48,8 @@ def _show(examination: "Examination") -> None:
     print(f"Checked for {_listed(examination.checked)}.")
     if examination.measures:
         print(
-            f"On {examination.part} data: {describe_measures(examination.measures, examination.constant)}"
+            f"On {examination.part} data: "
+            f"{describe_measures(examination.measures, examination.constant)}"
         )
     if examination.problem is not None:
         print(

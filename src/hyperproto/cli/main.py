@@ -49,9 +49,12 @@ VERBS: dict[str, type[Any]] = {
 POSITIONAL, HIDDEN, FLAG = (
     get_args(mark)[1] for mark in (Positional[str], Suppress[str], FlagCreatePairsOff[bool])
 )
-ABOUT = "Hyperspherical prototype networks: classify and regress on one sphere, laid out before training."
+ABOUT = (
+    "Hyperspherical prototype networks: classify and regress on one sphere, laid out before "
+    "training."
+)
 COMMON = """
-  hyperproto train --data PATH        learn from a folder of images, a table, or a published data set
+  hyperproto train --data PATH        learn from a folder of images, a table, or published data
   hyperproto evaluate RUN             measure the run that train stored
   hyperproto predict RUN FILE         predict images, or the rows of a table
 

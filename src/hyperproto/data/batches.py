@@ -80,7 +80,10 @@ def as_dataset(data: Any, *, name: str) -> AnyDataset:
         return Arrays(_tensor(inputs, "inputs"), _tensor(targets, "targets"))
     if isinstance(data, Dataset) and isinstance(data, Sized):
         return data
-    rule = "be a pair (inputs, targets), hp.data.Arrays or ImageData, or a torch Dataset or DataLoader with a length"
+    rule = (
+        "be a pair (inputs, targets), hp.data.Arrays or ImageData, or a torch Dataset or "
+        "DataLoader with a length"
+    )
     raise InputTypeError(name, rule, type(data).__name__)
 
 
@@ -172,7 +175,7 @@ class Batches:
         self.own_order = isinstance(data, DataLoader)
         if self.own_order and world > 1:
             raise InputError("A DataLoader", "be used in one process", world, "Pass its Dataset.")
-        self.size = len(data) if rows is None else len(rows)  # type: ignore[arg-type]  # they have a length
+        self.size = len(data) if rows is None else len(rows)  # type: ignore[arg-type]
 
     def __len__(self) -> int:
         if self.own_order:

@@ -149,7 +149,10 @@ BATCH = 2048  # images rotated at once: 13 MB in float32
 
 MNIST = DatasetInfo(
     title="MNIST",
-    url="http://yann.lecun.com/exdb/mnist/ (or its mirror https://ossci-datasets.s3.amazonaws.com/mnist/)",
+    url=(
+        "http://yann.lecun.com/exdb/mnist/ (or its mirror "
+        "https://ossci-datasets.s3.amazonaws.com/mnist/)"
+    ),
     layout="its four files, gzipped or not,",
     needed=tuple(f"{stem}-idx{3 if 'images' in stem else 1}-ubyte.gz" for stem in STEMS),
     folders=("mnist", "MNIST", "MNIST/raw"),

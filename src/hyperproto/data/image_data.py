@@ -118,12 +118,16 @@ class ImageData(Dataset[Any]):
         first = f'"{paths[rows[0]]}"'
         if len(rows) == len(paths):
             raise InputError(
-                f"None of the {len(paths)} images can be read. The first, {first}, is {corrupt[rows[0]]}."
+                f"None of the {len(paths)} images can be read. The first, {first}, is "
+                f"{corrupt[rows[0]]}."
             )
         self._rows = np.delete(self._rows, rows)
         self.paths = ImageFiles(paths[row] for row in self._rows.tolist())
         self.skipped = tuple(paths[row] for row in rows)
-        message = f"{len(rows)} of {len(paths)} images cannot be read and are left out; the first is {first}."
+        message = (
+            f"{len(rows)} of {len(paths)} images cannot be read and are left out; the first is "
+            f"{first}."
+        )
         warnings.warn(message, stacklevel=3)
 
     def __len__(self) -> int:

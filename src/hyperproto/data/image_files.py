@@ -94,7 +94,10 @@ def choose_preparation(inputs: Tensor | ImageFiles) -> tuple[ImagePreprocessing,
     side = float(np.median(sides or [IMAGE_SIZE]))
     size, resize = choose_image_size(side)
     augment = Augment(**choose_augment(size, is_cut=resize is not None))
-    note = f"Images are {size} x {size} pixels for the network: the shorter side of the files is {side:g} (median)."
+    note = (
+        f"Images are {size} x {size} pixels for the network: the shorter side of the files is "
+        f"{side:g} (median)."
+    )
     return ImagePreprocessing(size, resize=resize), augment, note
 
 

@@ -78,7 +78,8 @@ class DatasetInfo:
         """Return the error for files that are not there."""
         listed = ", ".join(f'"{name}"' for name in names)
         return MissingDataError(
-            f'{self.title} not found in "{path}": {listed} missing. Nothing is downloaded for you: the publisher has '
+            f'{self.title} not found in "{path}": {listed} missing. Nothing is downloaded for '
+            "you: the publisher has "
             f"it at {self.url}; put {self.layout} there."
         )
 
@@ -112,7 +113,10 @@ CUB200 = DatasetInfo(
 OMNIART = DatasetInfo(
     title="OmniArt",
     url="http://isis-data.science.uva.nl/strezoski/ (described in arXiv:1708.00684)",
-    layout='"train_complete.csv", "test_complete.csv" and the images as "train/ID.jpg" and "test/ID.jpg"',
+    layout=(
+        '"train_complete.csv", "test_complete.csv" and the images as "train/ID.jpg" and '
+        '"test/ID.jpg"'
+    ),
     needed=("train_complete.csv", "test_complete.csv", "train", "test"),
     folders=("omniart", "OmniArt"),
 )

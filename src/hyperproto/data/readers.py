@@ -89,8 +89,10 @@ def detect(path: str | Path) -> str:
             f'"{path}"',
             "hold data of a known layout",
             "none",
-            "Known are CIFAR-100, Tiny ImageNet, CUB-200-2011, OmniArt and MNIST as published, a folder with a "
-            "subfolder of images for each class, and tables (.csv, .tsv, .parquet); see docs/how-to/data.md.",
+            "Known are CIFAR-100, Tiny ImageNet, CUB-200-2011, OmniArt and MNIST as published, "
+            "a folder with a "
+            "subfolder of images for each class, and tables (.csv, .tsv, .parquet); see "
+            "docs/how-to/data.md.",
         )
     return (sets or found)[0]
 

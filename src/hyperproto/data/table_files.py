@@ -80,8 +80,10 @@ class Column:
         raise InputError(
             self._about,
             "hold finite numbers or empty cells",
-            f'"{self.cells[row]}" in row {row + 1} ({int(np.isinf(values).sum())} of {len(values)} rows)',
-            "Correct it, empty the cell where the number is not known, or say which columns to read (`image` for one "
+            f'"{self.cells[row]}" in row {row + 1} ({int(np.isinf(values).sum())} of '
+            f"{len(values)} rows)",
+            "Correct it, empty the cell where the number is not known, or say which columns to "
+            "read (`image` for one "
             "of paths, `columns` for numbers).",
         )
 

@@ -66,8 +66,9 @@ def read_table(
     image : str, optional
         The column that names image files, relative to the table's folder.
     columns : sequence of str, optional
-        Without ``image``: the columns to learn from (default: all that are not targets), of numbers, dates or words;
-        :mod:`hyperproto.runtime.tables` says how they become numbers, and what becomes of empty cells.
+        Without ``image``: the columns to learn from (default: all that are not targets), of
+        numbers, dates or words; :mod:`hyperproto.runtime.tables` says how they become numbers, and
+        what becomes of empty cells.
     classes, ranges : sequence of str
         The columns to predict, as classes and as numbers. Empty cells are allowed: missing targets.
     test : str or Path, optional
@@ -86,7 +87,8 @@ def read_table(
         Those of a trained model: class names and bounds are then its own, not those of the data,
         and ``unseen`` goes for the training part too.
     kinds : mapping of str to str, optional
-        Columns to predict as other kinds of tasks, by the names in ``hyperproto._core.kinds.KINDS``.
+        Columns to predict as other kinds of tasks, by the names in
+        ``hyperproto._core.kinds.KINDS``.
 
     Returns
     -------
@@ -196,7 +198,8 @@ def _warn_beyond(name: str, values: Tensor, bounds: Any) -> None:
     if beyond:
         present = int((~values.isnan()).sum())
         warnings.warn(
-            f'{beyond} of {present} values of "{name}" lie beyond its bounds, {bounds.low:g} to {bounds.high:g}, and '
+            f'{beyond} of {present} values of "{name}" lie beyond its bounds, {bounds.low:g} '
+            f"to {bounds.high:g}, and "
             "count as the nearer bound in training.",
             stacklevel=3,
         )
@@ -273,7 +276,10 @@ def _fit_encoder(table: Table, names: Sequence[str], rows: Tensor, *, text: bool
             found = [values[row] for row in rows.tolist()]
         kept[name] = found
         if not text:
-            leave_out = f"Leave it out where it only names the row: {arg('columns')} lists those to learn from."
+            leave_out = (
+                f"Leave it out where it only names the row: {arg('columns')} lists those to learn "
+                "from."
+            )
             words = f"{arg('text', name)} learns from its words, and from nothing else."
             warn_useless(name, values, leave_out=leave_out, words=words)
         if not text and all(cell is None or cell != cell for cell in found):

@@ -51,7 +51,10 @@ from hyperproto.training.space import build_space
 Rows: TypeAlias = NDArray[np.intp]
 Weight: TypeAlias = Array | None
 TEXT = "A pipeline learns from words: make_pipeline(TfidfVectorizer(sublinear_tf=True), ...)."
-WORDS = "Words may be in tables with named columns, such as data frames, where those of training have them."
+WORDS = (
+    "Words may be in tables with named columns, such as data frames, where those of training have "
+    "them."
+)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -92,7 +95,8 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
 
         Parameters
         ----------
-        X : array, sparse matrix or DataFrame, shape (n, features); or array, shape (n, channels, height, width)
+        X : array, sparse matrix or DataFrame, shape (n, features); or array, shape (n, channels,
+            height, width)
             Arrays, of objects too, must hold finite numbers: NaN in them is refused, as in
             scikit-learn. Gaps, words, dates and durations are taken from a DataFrame, whose columns
             have names to remember them by.
@@ -355,7 +359,10 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
                 raise InputTypeError("backbone", "give a torch module", type(network).__name__)
             return network
         if not isinstance(self.backbone, str):
-            rule = 'be a name such as "auto" or "resnet-20", or a function (out_dim, shape) -> nn.Module'
+            rule = (
+                'be a name such as "auto" or "resnet-20", or a function (out_dim, shape) -> '
+                "nn.Module"
+            )
             raise InputTypeError("backbone", rule, type(self.backbone).__name__)
         spec = NetworkSpec(backbone=None if self.backbone == "auto" else self.backbone)
         if len(shape) == 1:

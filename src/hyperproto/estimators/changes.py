@@ -27,7 +27,10 @@ from hyperproto.evaluation.new_classes import add_classes, remove_classes, renam
 from hyperproto.spaces import Space
 from hyperproto.tasks import Classes
 
-STALE = "Confidence was fitted before classes were added: fit it again by recalibrate(X, y), with examples of all."
+STALE = (
+    "Confidence was fitted before classes were added: fit it again by recalibrate(X, y), with "
+    "examples of all."
+)
 
 
 class ClassChanges(ConfidentEstimator):

@@ -130,7 +130,10 @@ def _write(estimator: Any, described: dict[str, Any], place: Path) -> None:
 def _describe(estimator: Any) -> dict[str, Any]:
     network = estimator.network_
     if not isinstance(network, Backbone):
-        advice = f"Use pickle or joblib, or a name of hyperproto.models.create_backbone for {arg('backbone')}."
+        advice = (
+            "Use pickle or joblib, or a name of hyperproto.models.create_backbone for "
+            f"{arg('backbone')}."
+        )
         raise InputError(
             "The network", "be one of hyperproto.models to be saved", type(network).__name__, advice
         )

@@ -73,7 +73,8 @@ class ClassChange:
         parts = [f"{self.how}: {len(self.classes)} classes, now {self.num_classes} in all."]
         if self.old_before is not None and self.old_after is not None:
             parts.append(
-                f"Old classes: {100 * self.old_before:.1f} % before, {100 * self.old_after:.1f} % now "
+                f"Old classes: {100 * self.old_before:.1f} % before, "
+                f"{100 * self.old_after:.1f} % now "
                 f"({self.old_examples} examples)."
             )
         if self.new_accuracy is not None:
@@ -151,7 +152,8 @@ def _findings(change: ClassChange) -> Iterator[str]:
             yield "What the old classes lost is not measured: pass examples of them as old_valid."
     elif change.old_before - change.old_after > NOTABLE:
         yield (
-            f"The old classes lost {100 * (change.old_before - change.old_after):.1f} points of accuracy: "
+            f"The old classes lost {100 * (change.old_before - change.old_after):.1f} points "
+            "of accuracy: "
             f"{100 * change.old_before:.1f} % before, {100 * change.old_after:.1f} % now."
         )
     if change.how == "train" and change.new_accuracy is not None and change.new_accuracy < 0.5:
@@ -176,4 +178,7 @@ def _nearest(old: int, placed: Prototypes) -> str:
     cosines = placed.vectors[old:] @ placed.vectors[:old].T
     new, near = divmod(int(cosines.argmax()), old)
     names = names_or_numbers(placed.names, placed.num_classes)
-    return f'"{names[old + new]}" is nearest to an old class, "{names[near]}" (cosine {cosines.max():.3f}).'
+    return (
+        f'"{names[old + new]}" is nearest to an old class, "{names[near]}" (cosine '
+        f"{cosines.max():.3f})."
+    )

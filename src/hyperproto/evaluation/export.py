@@ -36,7 +36,10 @@ def export_run(
     elif data is not None:
         inputs = read_npy(Path(data)) if isinstance(data, str | Path) else data
     else:
-        rule = "be given for a run that does not know its data: inputs to compare torch and onnxruntime on"
+        rule = (
+            "be given for a run that does not know its data: inputs to compare torch and "
+            "onnxruntime on"
+        )
         raise InputError(
             "data",
             rule,

@@ -130,7 +130,8 @@ def loss_not_finite(run: Evidence) -> Iterator[Finding]:
             "loss not finite",
             "error",
             f"The loss was not finite in epoch {epoch}.",
-            "Divide lr by 10, clip gradients, or search failed_batch.safetensors for NaN and huge values.",
+            "Divide lr by 10, clip gradients, or search failed_batch.safetensors for NaN and "
+            "huge values.",
             {"epoch": float(epoch), "lr": run.lr},
         )
 
@@ -159,8 +160,10 @@ def loss_course(run: Evidence) -> Iterator[Finding]:
         yield Finding(
             "flat loss",
             "warning",
-            f"The loss hardly moves: {losses[0]:.4g} in the first epoch, {min(losses):.4g} at best.",
-            f"Multiply the learning rate {lr:g} by 10; if that changes nothing, divide it by 10 instead and "
+            f"The loss hardly moves: {losses[0]:.4g} in the first epoch, {min(losses):.4g} at "
+            "best.",
+            f"Multiply the learning rate {lr:g} by 10; if that changes nothing, divide it by "
+            "10 instead and "
             "check that inputs are scaled and targets belong to them.",
             {"first": losses[0], "least": min(losses), "fall": fall, "lr": lr},
         )
@@ -185,7 +188,10 @@ def dimension_too_small(run: Evidence) -> Iterator[Finding]:
             "dim": float(dim),
             "classes": float(count),
         }
-        about = f"{task}: the nearest of {count:,} prototypes in {dim} dimensions have cosine {cosine:.3f}"
+        about = (
+            f"{task}: the nearest of {count:,} prototypes in {dim} dimensions have cosine "
+            f"{cosine:.3f}"
+        )
         severity = next((name for name, limit in LIMITS.items() if bound > limit), None)
         if severity is not None:
             # the bound falls as dimensions are added
@@ -225,9 +231,11 @@ def zero_norms(run: Evidence) -> Iterator[Finding]:
             yield Finding(
                 "zero norms",
                 "error",
-                f"Of {len(split.z):,} {split.name} outputs {count:,} are zero and {broken:,} not finite: "
+                f"Of {len(split.z):,} {split.name} outputs {count:,} are zero and {broken:,} "
+                "not finite: "
                 "they point nowhere and have no prediction.",
-                "Remove the ReLU after the last layer, give that layer a bias, and search the inputs for NaN.",
+                "Remove the ReLU after the last layer, give that layer a bias, and search the "
+                "inputs for NaN.",
                 {"zero": float(count), "not_finite": float(broken), "outputs": float(len(split.z))},
             )
             return
@@ -242,7 +250,8 @@ def relu_before_sphere(run: Evidence) -> Iterator[Finding]:
             yield Finding(
                 "a ReLU before the sphere",
                 "error",
-                f"None of {z.numel():,} output values is negative ({100 * zeros:.0f} % are exactly 0), so most "
+                f"None of {z.numel():,} output values is negative ({100 * zeros:.0f} % are "
+                "exactly 0), so most "
                 "prototypes cannot be reached.",
                 "Let the network end in a linear layer, without ReLU, softmax or sigmoid.",
                 {"least": float(z.min()), "share_zero": zeros, "outputs": float(len(z))},
@@ -267,8 +276,10 @@ def collapsed_outputs(run: Evidence) -> Iterator[Finding]:
             yield Finding(
                 "collapsed outputs",
                 "error",
-                f"The mean of {len(z):,} unit outputs has length {length:.3f}; 1 is all in one place{where}.",
-                "Lower the learning rate, check that inputs are scaled and differ, and that labels belong to them; "
+                f"The mean of {len(z):,} unit outputs has length {length:.3f}; 1 is all in one "
+                f"place{where}.",
+                "Lower the learning rate, check that inputs are scaled and differ, and that "
+                "labels belong to them; "
                 "with few examples of most classes, weigh classes (--class-weight balanced).",
                 {"mean_length": length, "one_class": float(bool(one)), "outputs": float(len(z))},
             )
@@ -293,8 +304,10 @@ def never_predicted(run: Evidence) -> Iterator[Finding]:
                 yield Finding(
                     "classes never predicted",
                     "warning",
-                    f"{name}: {len(never):,} of {seen:,} classes are never predicted on {split.name} data: {names}.",
-                    "Train longer, weigh them where they are rare (--class-weight balanced), and check their labels.",
+                    f"{name}: {len(never):,} of {seen:,} classes are never predicted on "
+                    f"{split.name} data: {names}.",
+                    "Train longer, weigh them where they are rare (--class-weight balanced), "
+                    "and check their labels.",
                     {"classes": float(len(never)), "seen": float(seen)},
                 )
 
@@ -313,10 +326,13 @@ def targets_at_bound(run: Evidence) -> Iterator[Finding]:
             yield Finding(
                 "targets at a bound",
                 "warning",
-                f"{name}: {100 * low:.0f} % of the {run.splits[0].name} values are at or below {least:g}, "
+                f"{name}: {100 * low:.0f} % of the {run.splits[0].name} values are at or below "
+                f"{least:g}, "
                 f"{100 * high:.0f} % at or above {most:g}.",
-                "Widen the range to hold all values, give it a margin such as 0.1, or take logarithms of values that "
-                "are mostly small; if the bound is a limit of the instrument, those values are not known.",
+                "Widen the range to hold all values, give it a margin such as 0.1, or take "
+                "logarithms of values that "
+                "are mostly small; if the bound is a limit of the instrument, those values are "
+                "not known.",
                 {"at_low": low, "at_high": high, "low": least, "high": most},
             )
 
@@ -341,7 +357,8 @@ def train_test_gap(run: Evidence) -> Iterator[Finding]:
                 "train/test gap",
                 "warning",
                 f"{name}: the {message}.",
-                "Augment images, raise weight_decay, use a smaller network or more data, or use the best epoch.",
+                "Augment images, raise weight_decay, use a smaller network or more data, or "
+                "use the best epoch.",
                 {"train": train, "test": test},
             )
 
@@ -355,9 +372,11 @@ def constant_answer(run: Evidence) -> Iterator[Finding]:
             yield Finding(
                 "no better than a constant answer",
                 "error",
-                f"{name} on {split.name} data is {measures[name]:.4g}; always answering {best} gives "
+                f"{name} on {split.name} data is {measures[name]:.4g}; always answering {best} "
+                "gives "
                 f"{constant[name]:.4g}.",
-                "Check that labels belong to their inputs and inputs are scaled; train longer, or at another rate.",
+                "Check that labels belong to their inputs and inputs are scaled; train longer, "
+                "or at another rate.",
                 {"measure": measures[name], "constant": constant[name]},
             )
 

@@ -261,7 +261,10 @@ def mean_directions(
     bad = (lengths < NO_DIRECTION).nonzero().flatten()
     if len(bad):
         examples = int((groups == bad[0]).sum())
-        got = f"{examples} examples without one for new class {int(bad[0])} ({len(bad)} of {count} classes)"
+        got = (
+            f"{examples} examples without one for new class {int(bad[0])} ({len(bad)} of {count} "
+            "classes)"
+        )
         raise InputError("Each new class", "have examples whose outputs agree on a direction", got)
     return normalize(sums)
 
@@ -303,7 +306,10 @@ def _check_arguments(
     if (prior is None) == (how == "prior"):
         raise InputError("prior", 'be given for how="prior", and only for it', f'how="{how}"')
     if how == "train" and replay is None:
-        rule = 'be examples (inputs, targets) of the old classes for how="train", which forgets them otherwise'
+        rule = (
+            'be examples (inputs, targets) of the old classes for how="train", which forgets them '
+            "otherwise"
+        )
         raise InputError("replay", rule, "none", 'Or use how="mean", which trains nothing.')
     if how != "train" and settings:
         rule = f'be left out for how="{how}", which trains nothing'

@@ -255,7 +255,8 @@ def run_preprocessing(record: RunRecord, source: Source | None = None) -> Prepro
             return source.preprocessing
         raise InputError(
             f'The run "{record.folder}" does not say how its inputs were prepared.',
-            advice="Train with hp.fit(..., preprocessing=source.preprocessing), or give evaluate_run data that is "
+            advice="Train with hp.fit(..., preprocessing=source.preprocessing), or give "
+            "evaluate_run data that is "
             "prepared already.",
         )
     try:

@@ -65,10 +65,14 @@ class Exported:
     calibrated: bool = True
 
     def __str__(self) -> str:
-        advice = " It is not calibrated: calibrate it, and export it again, to have probabilities that hold."
+        advice = (
+            " It is not calibrated: calibrate it, and export it again, to have probabilities that "
+            "hold."
+        )
         note = "" if self.calibrated else advice
         return (
-            f'Exported to "{self.folder}". torch and onnxruntime differ by at most {self.difference:.1e} on '
+            f'Exported to "{self.folder}". torch and onnxruntime differ by at most '
+            f"{self.difference:.1e} on "
             f"{self.rows} rows; {self.changed} predictions differ.{note}"
         )
 

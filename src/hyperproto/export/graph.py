@@ -165,7 +165,10 @@ def to_onnx(model: Answers, rows: Array) -> bytes:
             content: bytes = program.model_proto.SerializeToString()
         except Exception as error:  # torch's exporter raises anything
             reason = (str(error).splitlines() or [type(error).__name__])[0][:200]
-            advice = "Networks of hyperproto.models can be exported; of others, those that torch.export takes."
+            advice = (
+                "Networks of hyperproto.models can be exported; of others, those that torch.export "
+                "takes."
+            )
             raise InputError(
                 "The network", f"be one that torch can export ({reason})", advice=advice
             ) from error

@@ -100,7 +100,10 @@ class FeatureBackbone(Backbone, ABC):
 
     def load_pretrained(self) -> None:
         """Fill in the weights its makers published; those of ``output`` stay as drawn."""
-        advice = f"Give {arg('weights', 'FILE')}, or take efficientnet-lite0, timm:NAME or torchvision:NAME."
+        advice = (
+            f"Give {arg('weights', 'FILE')}, or take efficientnet-lite0, timm:NAME or "
+            "torchvision:NAME."
+        )
         raise InputError(f'The network "{self.name}"', "have pretrained weights", "none", advice)
 
 

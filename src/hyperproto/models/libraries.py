@@ -55,7 +55,7 @@ class LibraryNetwork(FeatureBackbone):
         ]
         self._last = linear[-1] if linear else ""
         self.output_prefix = f"network.{self._last}."
-        self.num_features = int(self.output.in_features) if linear else 0  # type: ignore[arg-type]  # a linear layer
+        self.num_features = int(self.output.in_features) if linear else 0  # type: ignore[arg-type]
         if widths is not None:
             parent, _, own = self._last.rpartition(".")
             setattr(
@@ -74,7 +74,7 @@ class LibraryNetwork(FeatureBackbone):
         return _from_torchvision(model, **options)
 
     @property
-    def output(self) -> nn.Module:  # type: ignore[override]  # it is a part of the library's network
+    def output(self) -> nn.Module:  # type: ignore[override]
         """What maps features to outputs: the last linear layer, or the hidden
         layers in its place.
         """
@@ -85,7 +85,7 @@ class LibraryNetwork(FeatureBackbone):
         return self.network.get_submodule(self._last)
 
     @property
-    def pixels(self) -> Mapping[str, Any]:  # type: ignore[override]  # each network of timm has its own
+    def pixels(self) -> Mapping[str, Any]:  # type: ignore[override]
         """The images its pretrained weights were made for; timm notes mean and deviation, others
         are ImageNet's.
         """

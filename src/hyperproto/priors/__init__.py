@@ -1,7 +1,8 @@
 """Shelf 3: what people know about their classes, as a similarity that placement can use.
 
-Word vectors, a taxonomy, WordNet, a similarity matrix, the training examples themselves: each becomes a
-:class:`Prior` by a ``from_`` function of its own, and `as_prior` recognizes all but the training examples.
+Word vectors, a taxonomy, WordNet, a similarity matrix, the training examples themselves: each
+becomes a :class:`Prior` by a ``from_`` function of its own, and `as_prior` recognizes all but the
+training examples.
 """
 
 from typing import TYPE_CHECKING, Any

@@ -75,7 +75,8 @@ class Prior:
     def ordered(self, names: tuple[str, ...]) -> "Prior":
         """Return this prior for ``names``: some or all of its own classes, in another order.
 
-        >>> prior = Prior(np.array([[1.0, 0.2], [0.2, 1.0]]), np.array([True, False]), "by hand", (), ("cat", "dog"))
+        >>> prior = Prior(np.array([[1.0, 0.2], [0.2, 1.0]]), np.array([True, False]), "by hand",
+        ...     (), ("cat", "dog"))
         >>> prior.ordered(("dog", "cat")).known.tolist()
         [False, True]
         """
@@ -86,7 +87,8 @@ class Prior:
         if absent:
             raise InputError(
                 "prior",
-                f"be for the classes to place; {len(absent)} of {len(names)} are not in it: {quoted(absent)}",
+                f"be for the classes to place; {len(absent)} of {len(names)} are not in it: "
+                f"{quoted(absent)}",
                 advice=f"It is for {quoted(self.names, limit=3)}.",
             )
         rows = np.array([row[name] for name in names])
@@ -105,7 +107,8 @@ def _check_similarity(similarity: NDArray[np.float64], names: tuple[str, ...] | 
     if len(bad):
         raise InputError(
             "A similarity matrix",
-            f"be finite; the row of class {class_label(bad[0], names)} is not ({len(bad)} of {len(similarity)} rows)",
+            f"be finite; the row of class {class_label(bad[0], names)} is not ({len(bad)} of "
+            f"{len(similarity)} rows)",
             advice="Search for NaN where it was computed.",
         )
     difference = similarity - similarity.T
@@ -116,7 +119,9 @@ def _check_similarity(similarity: NDArray[np.float64], names: tuple[str, ...] | 
             "A similarity matrix",
             f"be symmetric; classes {class_label(i, names)} and {class_label(j, names)} have "
             f"{similarity[i, j]:.4g} one way and {similarity[j, i]:.4g} the other",
-            advice="Average it with its transpose; use priors.from_vectors for one vector per class.",
+            advice=(
+                "Average it with its transpose; use priors.from_vectors for one vector per class."
+            ),
         )
 
 
@@ -215,7 +220,8 @@ def handle_missing(
         )
     if is_free:
         return [
-            f"{len(absent)} of {total} classes are not in {where} and are placed without prior: {quoted(absent)}."
+            f"{len(absent)} of {total} classes are not in {where} and are placed without "
+            f"prior: {quoted(absent)}."
         ]
     raise InputError(
         "Every class",

@@ -287,7 +287,8 @@ def _rows(path: Path) -> list[tuple[str, str]]:
         if len(cells) != 2:
             raise InputError(
                 f'"{path}"',
-                f"have two columns, child and parent; line {number} has {len(cells)}: {quoted(cells)}",
+                f"have two columns, child and parent; line {number} has {len(cells)}: "
+                f"{quoted(cells)}",
             )
         if number == 1 and "parent" in [cell.lower() for cell in cells]:
             child = 1 if cells[0].lower() == "parent" else 0
@@ -312,7 +313,8 @@ def _nodes_of(names: tuple[str, ...], taxonomy: Iterable[str], source: str) -> l
         if len(nodes) > 1:
             raise InputError(
                 "Each class",
-                f'be at one place in a taxonomy; the {source} has "{name}" at {len(nodes)}: {quoted(nodes, limit=3)}',
+                f'be at one place in a taxonomy; the {source} has "{name}" at {len(nodes)}: '
+                f"{quoted(nodes, limit=3)}",
                 advice="Keep one, or name it differently.",
             )
         chosen.append(nodes[0] if nodes else None)

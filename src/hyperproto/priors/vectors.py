@@ -77,7 +77,8 @@ def from_vectors(
 
     Examples
     --------
-    >>> prior = from_vectors({"maple": [1.0, 0.0], "tree": [1.0, 1.0], "fox": [0.0, 2.0]}, ("maple_tree", "fox"))
+    >>> prior = from_vectors({"maple": [1.0, 0.0], "tree": [1.0, 1.0], "fox": [0.0, 2.0]},
+    ...     ("maple_tree", "fox"))
     >>> float(prior.similarity[0, 1].round(4))
     0.4472
     """
@@ -252,7 +253,8 @@ def look_up(
     averaged = [name for name, found in zip(names, words, strict=True) if len(found) > 1]
     if averaged:
         found_out.append(
-            f"{len(averaged)} of {len(names)} names are averages of their words' vectors: {quoted(averaged)}."
+            f"{len(averaged)} of {len(names)} names are averages of their words' vectors: "
+            f"{quoted(averaged)}."
         )
     return ClassVectors(table, known, source, (*notes, *found_out))
 

@@ -126,7 +126,8 @@ def _recognize(head: bytes, path: Path) -> tuple[int, int, int, bool]:
     if numbers == 0 or (not newline and len(head) == HEAD):
         raise InputError(
             f'"{path}"',
-            'contain word vectors; its first line is neither a word and its numbers nor "count dim"',
+            'contain word vectors; its first line is neither a word and its numbers nor "count '
+            'dim"',
             repr(line[:40]),
         )
     return numbers, 0, 0, True
@@ -159,9 +160,9 @@ def _scan_text(
 ) -> tuple[Vectors, int]:
     """Return the vectors of wanted words, and how many words the file has.
 
-    GloVe's largest file has words with spaces in them; what precedes the last ``dim`` fields is the word. Lines whose
-    first field is not wanted are skipped: the first part of a wanted word is wanted too, see
-    :func:`hyperproto.priors.vectors.possible_words`.
+    GloVe's largest file has words with spaces in them; what precedes the last ``dim`` fields is the
+    word. Lines whose first field is not wanted are skipped: the first part of a wanted word is
+    wanted too, see :func:`hyperproto.priors.vectors.possible_words`.
     """
     vectors: Vectors = {}
     count = 0
@@ -181,7 +182,8 @@ def _scan_text(
         if not word or (len(fields) > dim + 1 and _is_number(fields[-dim - 1])):
             raise InputError(
                 f'"{path}"',
-                f'have {dim} numbers per line, as in its first; line {number} ("{_text(first[0])}") has '
+                f"have {dim} numbers per line, as in its first; line {number} "
+                f'("{_text(first[0])}") has '
                 f"{len(list(takewhile(_is_number, reversed(fields[1:]))))}",
                 advice="Repair or remove that line; the file may be cut short there.",
             )
@@ -190,7 +192,8 @@ def _scan_text(
             if bad:
                 raise InputError(
                     f'"{path}"',
-                    f'have a word and {dim} numbers per line; line {number} ("{_text(word)}") has "{_text(bad[0])}" '
+                    f'have a word and {dim} numbers per line; line {number} ("{_text(word)}") '
+                    f'has "{_text(bad[0])}" '
                     "among them",
                 )
             vectors[word] = np.array(fields[-dim:], dtype=np.float64)
@@ -212,7 +215,8 @@ def _scan_binary(
             if end < 0 or end + 1 + width > len(block):
                 raise InputError(
                     f'"{path}"',
-                    f"have {count:,} words with {dim} float32 each, as its first line says; it ends after {index:,}",
+                    f"have {count:,} words with {dim} float32 each, as its first line says; it "
+                    f"ends after {index:,}",
                     advice="It is cut short: copy or download it again.",
                 )
             tick()

@@ -127,7 +127,8 @@ def certify_agreement(code: Code, request: Request, weight: float) -> Code:
     notes = [code.certificate.note, *request.prior.notes]
     if len(request.anchors) < len(request.members):
         notes.append(
-            f"Eq. 6 over {len(request.anchors)} sampled anchors, not all {len(request.members)} classes."
+            f"Eq. 6 over {len(request.anchors)} sampled anchors, not all "
+            f"{len(request.members)} classes."
         )
     certificate = replace(
         code.certificate,
@@ -224,7 +225,7 @@ def _assigned(request: Request, code: Code) -> tuple[Code, float]:
     note, points = code.certificate.note, code.points
     cosines = points @ points.T
     if np.ptp(cosines[~np.eye(len(points), dtype=bool)]) < 1e-9:
-        note += " All pairs of this code are equally far from each other: no assignment can mean anything."
+        note += " All pairs of this code are equally far apart: no assignment can mean anything."
     else:
         starts = int(
             np.clip(

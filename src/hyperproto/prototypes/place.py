@@ -41,17 +41,18 @@ def place(
         Similar classes are then placed nearer than unlike ones, by Equation 6, and the certificate
         says how far that succeeded.
     prior_weight : float or "auto", default "auto"
-        λ, the weight of Equation 6 against separation; 0 is separation only. "auto" is a rule in K and D,
-        :func:`~hyperproto.codes.joint.auto_weight`; for ``method="paper"`` it is 1.
+        λ, the weight of Equation 6 against separation; 0 is separation only. "auto" is a rule in K
+        and D, :func:`~hyperproto.codes.joint.auto_weight`; for ``method="paper"`` it is 1.
     missing : {"error", "free"}, default "error"
         What to do with classes the prior does not know: stop, or place them by separation alone.
     method : {"auto", "codes", "optimize", "project", "assign", "paper", "random"}, default "auto"
-        "auto" is the best of what applies: a closed form or algebraic code where it is proved optimal, else the
-        better of the best known code and a search. "codes" uses known codes only, "optimize" always searches.
-        "paper" descends Equation 5 as the authors' script does, at rate 0.1; with a prior, the sum of Equations 5 and
-        6. "assign", for a prior, keeps the best separated code and only decides which class gets
-        which point; "codes" with a prior does the same with a known code. "project" lays the prior itself out in D
-        dimensions and separates only pairs that are too near.
+        "auto" is the best of what applies: a closed form or algebraic code where it is proved
+        optimal, else the better of the best known code and a search. "codes" uses known codes only,
+        "optimize" always searches. "paper" descends Equation 5 as the authors' script does, at rate
+        0.1; with a prior, the sum of Equations 5 and 6. "assign", for a prior, keeps the best
+        separated code and only decides which class gets which point; "codes" with a prior does the
+        same with a known code. "project" lays the prior itself out in D dimensions and separates
+        only pairs that are too near.
     effort : {"fast", "balanced", "thorough"}, default "balanced"
         How much to search: near 1, 10 and 60 seconds on one core for 100 classes, but defined by
         counts.

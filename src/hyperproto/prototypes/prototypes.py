@@ -384,8 +384,8 @@ def points_by_similarity(
     class that is to be predicted without any training must lie there too, however much room there
     is elsewhere.
 
-    ``names`` are those of the old classes and then of the ``count`` new ones; the prior is about both, as
-    :func:`hyperproto.place` accepts it. Returns unit rows (count, dim), float64.
+    ``names`` are those of the old classes and then of the ``count`` new ones; the prior is about
+    both, as :func:`hyperproto.place` accepts it. Returns unit rows (count, dim), float64.
     """
     from hyperproto.priors import as_prior
 
@@ -446,7 +446,10 @@ def parse_classes(
             "classes", "be a number or a list of names", f'one string, "{classes}"'
         )
     if isinstance(classes, Mapping) or getattr(classes, "ndim", 0) > 1:
-        advice = "Prototypes.from_tensor takes vectors of your own; hp.place(names, dim, prior=...) takes a taxonomy."
+        advice = (
+            "Prototypes.from_tensor takes vectors of your own; hp.place(names, dim, prior=...) "
+            "takes a taxonomy."
+        )
         raise InputTypeError(
             "classes", "be a number or a list of names", type(classes).__name__, advice
         )

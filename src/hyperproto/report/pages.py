@@ -165,7 +165,8 @@ def certificate_rows(certificate: Certificate) -> dict[str, str]:
     if (agreement := certificate.prior_agreement) is not None:
         rows |= {
             "prior": f"{agreement.prior}, weight {agreement.weight:.3g}",
-            "triplets ordered as in the prior": f"{100 * agreement.ranked_by_margin:.1f} %, by more than 0.01",
+            "triplets ordered as in the prior": f"{100 * agreement.ranked_by_margin:.1f} %"
+            ", by more than 0.01",
             "rank correlation": f"Spearman {agreement.spearman:.3f}",
             "ranking loss (Eq. 6)": f"{agreement.loss:.5f} over {agreement.measured}",
         }

@@ -117,7 +117,8 @@ def overlap_sentence(neighbors: dict[str, list[Any]]) -> str:
         return "There is no prior to compare with."
     k, others = len(neighbors["placement"][0]), len(neighbors["placement"]) - 1
     return (
-        f"Of the {k} nearest in the prior, {np.mean(shares):.0%} are among the {k} nearest in the placement "
+        f"Of the {k} nearest in the prior, {np.mean(shares):.0%} are among the {k} nearest in "
+        "the placement "
         f"(mean of {len(shares)} classes; by chance {k / others:.0%})."
     )
 

@@ -142,7 +142,8 @@ def _measured(vectors: Array, points: Array, *, how: str) -> Projection:
     kept = float((before[:, :, None] == after[:, None, :]).any(axis=2).mean())
     who = "" if count == len(vectors) else f", measured on {count} of them"
     sentence = (
-        f"{len(vectors)} classes of {vectors.shape[1]} dimensions, drawn in {points.shape[1]} {how}{who}. "
+        f"{len(vectors)} classes of {vectors.shape[1]} dimensions, drawn in {points.shape[1]} "
+        f"{how}{who}. "
         f"Of the {few} nearest of a class, {kept:.0%} are among its {few} nearest here "
         f"(by chance {few / max(count - 1, 1):.0%}); "
         f"angles are off by {error:.0f}° on average."

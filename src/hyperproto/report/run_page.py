@@ -315,7 +315,10 @@ class Inputs:
                 f"<b>true</b> {html.escape(_written(true))}<br><b>predicted</b> {html.escape(said)}"
             )
             cards.append(f"<figure>{self.show(row)}<figcaption>{words}</figcaption></figure>")
-        return f'<h3>Worst mistakes of {html.escape(name)}</h3><div class="gallery">{"".join(cards)}</div>'
+        return (
+            f"<h3>Worst mistakes of {html.escape(name)}</h3><div "
+            f'class="gallery">{"".join(cards)}</div>'
+        )
 
     def show(self, row: int) -> str:
         """Return one input as HTML."""
@@ -326,7 +329,10 @@ class Inputs:
             about = html.escape(
                 str(data.paths[row]) if len(data.paths) else f"example {row + 1}", quote=True
             )
-            return f'<img src="{pages.image_sheet(pixels[:, ::step, ::step], 1)}" alt="{about}" title="{about}">'
+            return (
+                f'<img src="{pages.image_sheet(pixels[:, ::step, ::step], 1)}" alt="{about}" '
+                f'title="{about}">'
+            )
         if self.rows is None:
             return f"example {row + 1}"
         place = int(self.rows[row])

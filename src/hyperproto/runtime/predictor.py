@@ -315,7 +315,10 @@ class Predictor:
         if not isinstance(items, Sequence) or any(
             not isinstance(item, str | Path | bytes) for item in items
         ):
-            rule = f"be paths or bytes of images, or an array of shape (n, {', '.join(map(str, form.shape))}) of uint8"
+            rule = (
+                "be paths or bytes of images, or an array of shape (n, "
+                f"{', '.join(map(str, form.shape))}) of uint8"
+            )
             raise InputTypeError("inputs", rule, type(inputs).__name__)
         for start in range(0, len(items), IMAGES_AT_ONCE):
             sources = (
@@ -626,7 +629,10 @@ def rank(scores: Array, k: int) -> tuple[Array, Array]:
 def _choose(fitted: Sequence[T], coverage: float | None, task: TaskForm) -> T:
     """Return what was fitted for a coverage, or for the first."""
     if not fitted:
-        advice = f"Calibrate before exporting: hyperproto calibrate RUN, or {arg('calibrate', True)} of an estimator."
+        advice = (
+            f"Calibrate before exporting: hyperproto calibrate RUN, or {arg('calibrate', True)} of "
+            "an estimator."
+        )
         raise InputError(
             f'Task "{task.name}"',
             "have sets or intervals that were fitted to held-out data",

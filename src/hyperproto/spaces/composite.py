@@ -46,7 +46,8 @@ class CompositeSpace(Sphere):
     >>> from hyperproto.tasks import Classes, Range
     >>> space = CompositeSpace(3, digit=Classes(5), angle=Range(0, 180, margin=0.1))
     >>> target = space.points({"digit": torch.tensor([0]), "angle": torch.tensor([90.0])})
-    >>> space.loss(target, {"digit": torch.tensor([0]), "angle": torch.tensor([90.0])})  # the floor, at the point
+    >>> space.loss(target, {"digit": torch.tensor([0]),
+    ...     "angle": torch.tensor([90.0])})  # the floor, at the point
     tensor(0.0100)
     """
 

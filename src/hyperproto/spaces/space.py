@@ -109,8 +109,8 @@ class Space(Sphere):
         classes from numbers otherwise, where there are axes for that
         (:func:`hyperproto.defaults.choose_space`).
     **tasks : Classes or Range
-        Tasks by name, any but the arguments above; targets, losses and predictions are then always dicts.
-        :mod:`hyperproto.spaces.space` says which axes each task reads.
+        Tasks by name, any but the arguments above; targets, losses and predictions are then always
+        dicts. :mod:`hyperproto.spaces.space` says which axes each task reads.
 
     Examples
     --------

@@ -5,7 +5,8 @@ wants and how its predictions are read and measured, and describes itself by pla
 :class:`~hyperproto.tasks.head.Head` holds the mathematics on its block of the output. What a task
 is in values imports no torch: reading data stays light.
 
-A new kind of target is one file with a task and its head, and one entry in :data:`hyperproto._core.kinds.KINDS`.
+A new kind of target is one file with a task and its head, and one entry in
+:data:`hyperproto._core.kinds.KINDS`.
 """
 
 from __future__ import annotations

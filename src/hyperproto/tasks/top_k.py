@@ -53,7 +53,8 @@ def nearest_prototypes(z_unit: Tensor, prototypes: Tensor, k: int) -> TopK:
 
     Examples
     --------
-    >>> nearest_prototypes(torch.tensor([[0.6, 0.8]]), torch.tensor([[1.0, 0.0], [0.0, 1.0], [0.0, 1.0]]), 2)
+    >>> prototypes = torch.tensor([[1.0, 0.0], [0.0, 1.0], [0.0, 1.0]])
+    >>> nearest_prototypes(torch.tensor([[0.6, 0.8]]), prototypes, 2)
     TopK(values=tensor([[0.8000, 0.8000]]), ids=tensor([[1, 2]]))
     """
     with torch.no_grad(), torch.autocast(z_unit.device.type, enabled=False):

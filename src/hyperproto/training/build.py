@@ -119,7 +119,10 @@ def choose_network(
         len(source.train), num_classes, images.channels, image_size
     ):
         spec = replace(spec, freeze=True)
-        because = ", for there are fewer than 1,000 images per class (--weights none trains a network from scratch)"
+        because = (
+            ", for there are fewer than 1,000 images per class (--weights none trains a network "
+            "from scratch)"
+        )
     if spec.freeze or spec.weights:
         spec = replace(
             spec,
@@ -134,7 +137,10 @@ def choose_network(
         size = cast(ImagePreprocessing, source.preprocessing).size
         source = replace(source, preprocessing=ImagePreprocessing(**{**pixels, "size": size}))
     size = cast(ImagePreprocessing, source.preprocessing).size
-    note = f"{spec.backbone} starts from {spec.weights} weights and gets images of {size} x {size} pixels"
+    note = (
+        f"{spec.backbone} starts from {spec.weights} weights and gets images of {size} x {size} "
+        "pixels"
+    )
     note += (
         "; only its last layers are trained, on features that are computed once"
         if spec.freeze

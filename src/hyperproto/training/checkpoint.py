@@ -262,7 +262,7 @@ def read_checkpoint(path: Path) -> Checkpoint:
     check_no_pipe(path)
     try:
         with safe_open(path, framework="pt") as file:
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  # not a dict
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
             state = json.loads((file.metadata() or {}).get("state", "null"))
     except (SafetensorError, ValueError, RecursionError, OverflowError) as error:
         raise InputError(

@@ -328,7 +328,8 @@ class LossSum:
         for value in values:
             if not math.isfinite(value):
                 raise NonFiniteLossError(
-                    f"The loss became {value} in epoch {self.epoch + 1}, step {self.steps + 1}; training stopped."
+                    f"The loss became {value} in epoch {self.epoch + 1}, step "
+                    f"{self.steps + 1}; training stopped."
                 )
             self.total, self.steps, self.last = self.total + value, self.steps + 1, value
 

@@ -67,7 +67,7 @@ def _stored(
     if folder is not None and (folder / FEATURES).is_file():  # a pipe would be waited for
         with suppress(OSError, SafetensorError), safe_open(folder / FEATURES, "pt") as file:
             if file.metadata() == origin:
-                tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  # it is not a dict
+                tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
         if _fit(tensors, network, source, data):
             return tensors
         tensors.clear()

@@ -307,7 +307,8 @@ def _check_loader(
     if stored and (own or loader.persistent_workers):
         raise InputError(
             "The DataLoader of a run that is stored",
-            "draw from torch's global generator, which each epoch seeds, or it could not be resumed",
+            "draw from torch's global generator, which each epoch seeds, or it could not be "
+            "resumed",
             "a generator of its own" if own else "persistent_workers=True",
         )
     batch = next(iter(loader))

@@ -220,7 +220,8 @@ def _check_prototypes(folder: Path, space: OutputSpace) -> None:
                 f'"{folder}"',
                 f"be resumed with its own prototypes, {path.name}",
                 "others",
-                "Take the space from hyperproto.training.rebuild(folder), or choose another folder.",
+                "Take the space from hyperproto.training.rebuild(folder), or choose another "
+                "folder.",
             )
 
 

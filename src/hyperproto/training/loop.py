@@ -63,7 +63,8 @@ class EpochLog:
         if not (self.bar.shown or self.lines):
             return
         described = describe_measures(record["valid"])
-        line = f"epoch {record['epoch'] + 1}/{self.epochs}  loss {record['loss']:.4f}  {described}".rstrip()
+        epoch = f"epoch {record['epoch'] + 1}/{self.epochs}"
+        line = f"{epoch}  loss {record['loss']:.4f}  {described}".rstrip()
         if self.bar.shown:
             self.bar.print(line)
         elif self._is_printed(record["epoch"] + 1):

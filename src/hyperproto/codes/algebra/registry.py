@@ -3,9 +3,9 @@
 Subsets and zero-padding keep the maximum cosine, so a code of K' >= K points in D' <= D dimensions
 serves K points in D dimensions. Nothing is built to answer.
 
-``sections.csv`` lists sections found by ``tools/find_sections.py``: which anchors of which parent, how many points,
-which cosine. The numbers are measured, the cosine in accordance with (c - τ)/(1 - τ) of
-:mod:`~hyperproto.codes.algebra.entry`; tests build them again.
+``sections.csv`` lists sections found by ``tools/find_sections.py``: which anchors of which parent,
+how many points, which cosine. The numbers are measured, the cosine in accordance with (c - τ)/(1 -
+τ) of :mod:`~hyperproto.codes.algebra.entry`; tests build them again.
 """
 
 import csv

@@ -1,5 +1,5 @@
-"""What is fitted on data that was not trained on, of one task and of all tasks of a run; what it says
-about predictions, and how true that is.
+"""What is fitted on data that was not trained on, of one task and of all tasks of a run; what it
+says about predictions, and how true that is.
 """
 
 import math

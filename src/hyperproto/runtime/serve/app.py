@@ -35,7 +35,8 @@ SMALL = 2**12  # bytes of a request that is not worth another thread
 LARGE = 2**18  # bytes of one that is read by itself: JSON takes up to 100 times its size in memory
 LONGEST_SENTENCE = 400
 POLICY = (
-    "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src blob:; connect-src 'self'; "
+    "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src blob:; "
+    "connect-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
 

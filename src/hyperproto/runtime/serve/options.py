@@ -27,7 +27,8 @@ class ServeOptions:
     )
     hosts: tuple[str, ...] = _option(
         (),
-        "Further names by which requests may call a server that only this machine reaches, as behind a proxy.",
+        "Further names by which requests may call a server that only this machine reaches, as "
+        "behind a proxy.",
     )
     threads: int | None = _option(
         None, "How many threads compute one prediction (default: one for each core)."
