@@ -12,7 +12,7 @@ train, test = load_digits()
 inputs, labels = train.inputs.flatten(1), train.targets
 print(inputs.shape, labels[:5].tolist())
 
-space = hp.Space(3, hp.Classes(10, loss="paper"))
+space = hp.Space(3, hp.Classes(10))
 print(space.prototypes)
 
 network = torch.nn.Sequential(
