@@ -87,7 +87,7 @@ class Magnitude(Task):
 
 COMMANDS = """
 import sys
-from hyperproto._core.kinds import KINDS
+from hyperproto.tasks import KINDS
 KINDS["magnitude"] = "tests.tasks.test_toy_task:Magnitude"
 from hyperproto.cli.main import main
 table, run, model = sys.argv[1:]

@@ -10,7 +10,6 @@ from tyro.conf import OmitArgPrefixes, arg
 from hyperproto._core import errors
 from hyperproto._core.errors import InputError
 from hyperproto._core.files import plain
-from hyperproto._core.kinds import KINDS
 from hyperproto._core.processes import from_first, is_first
 from hyperproto.cli.console import plain_warnings
 from hyperproto.spec import (
@@ -22,6 +21,7 @@ from hyperproto.spec import (
     SphereSpec,
     TrainSettings,
 )
+from hyperproto.tasks import KINDS
 
 if TYPE_CHECKING:
     from hyperproto.training import Run

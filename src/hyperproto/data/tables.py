@@ -88,7 +88,7 @@ def read_table(
         and ``unseen`` goes for the training part too.
     kinds : mapping of str to str, optional
         Columns to predict as other kinds of tasks, by the names in
-        ``hyperproto._core.kinds.KINDS``.
+        ``hyperproto.tasks.KINDS``.
 
     Returns
     -------

@@ -1,17 +1,17 @@
-"""Shelf 5: what can be asked of an output, one file for each kind."""
+"""What can be asked of an output, one file for each kind.
 
-from typing import Any
+Names are loaded when first used: the command line asks here which kinds there are, and must start
+without arrays.
+"""
 
-from hyperproto.tasks.classes import MISSING, Classes
-from hyperproto.tasks.range import Range
-from hyperproto.tasks.task import (
-    Axes,
-    Task,
-    indexed,
-    numeric,
-    task_from_dict,
-    task_kind,
-)
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from hyperproto.tasks.classes import MISSING, Classes
+    from hyperproto.tasks.head import Head
+    from hyperproto.tasks.range import Range
+    from hyperproto.tasks.task import Axes, Task, indexed, numeric, task_from_dict, task_kind
 
 __all__ = [
     "MISSING",
@@ -26,10 +26,18 @@ __all__ = [
     "task_kind",
 ]
 
+KINDS = {
+    "classes": "hyperproto.tasks.classes:Classes",
+    "range": "hyperproto.tasks.range:Range",
+}
+"""Where each kind of task is. An entry also gives its option of the command line."""
+
+_HOMES = {"MISSING": "classes", "Classes": "classes", "Head": "head", "Range": "range"}
+
 
 def __getattr__(name: str) -> Any:
-    if name == "Head":  # which needs torch
-        from hyperproto.tasks.head import Head
-
-        return Head
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = getattr(import_module(f"{__name__}.{_HOMES.get(name, 'task')}"), name)
+    globals()[name] = found  # the next time nobody asks here
+    return found

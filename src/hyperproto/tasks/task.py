@@ -6,7 +6,7 @@ wants and how its predictions are read and measured, and describes itself by pla
 is in values imports no torch: reading data stays light.
 
 A new kind of target is one file with a task and its head, and one entry in
-:data:`hyperproto._core.kinds.KINDS`.
+:data:`hyperproto.tasks.KINDS`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hyperproto._core.checks import choose
-from hyperproto._core.kinds import KINDS
+from hyperproto.tasks import KINDS
 
 if TYPE_CHECKING:
     import torch
