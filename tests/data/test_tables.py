@@ -195,9 +195,9 @@ def test_a_choice_that_cannot_work_is_a_sentence(tmp_path, options, sentence):
         ),
         (
             [["1", "1", "a", "3"], ["2", "1", "a", "4"]],
-            '"group" must name two classes or more .* got only "a"',
+            '"group" must hold at least two classes .* got one class, .a.',
         ),
-        ([["1", "1", "", "3"], ["2", "1", "", "4"]], "got only empty cells"),
+        ([["1", "1", "", "3"], ["2", "1", "", "4"]], "got none"),
         (
             [["1", "", "a", "3"], ["2", "", "b", "4"]],
             'Column "height" of .* must hold a value; got empty cells only',

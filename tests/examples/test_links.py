@@ -73,7 +73,7 @@ def test_extras_are_installed_by_one_spelling_and_exist():
     runtime = tomllib.loads((ROOT / "runtime" / "pyproject.toml").read_text(encoding="utf-8"))[
         "project"
     ]
-    known = {f"'.[{extra}]'" for extra in project["optional-dependencies"]} | {"./runtime"}
+    known = {f"'.[{extra}]'" for extra in project["optional-dependencies"]} | {".", "./runtime"}
     known |= {f"'./runtime[{extra}]'" for extra in runtime["optional-dependencies"]}
     shown = re.findall(
         r"pip install ([^\s`]+)", "\n".join(page.read_text(encoding="utf-8") for page in PAGES)

@@ -23,13 +23,13 @@ def draw(split, known, examples, *purpose):
 
 def test_each_class_keeps_its_share():
     labels = torch.tensor([0] * 60 + [1] * 30 + [2] * 10)
-    rows = draw(make_split(labels), {"class": Classes("abc")}, 50, "thin out", "train")
+    rows = draw(make_split(labels), {"class": Classes(("a", "b", "c"))}, 50, "thin out", "train")
     assert torch.bincount(labels[rows]).tolist() == [30, 15, 5]
     assert (rows[1:] > rows[:-1]).all()  # the file's order, nothing twice
 
 
 def test_draws_are_those_that_the_records_were_made_with():
-    split, known = make_split(torch.arange(40) % 4), {"class": Classes("abcd")}
+    split, known = make_split(torch.arange(40) % 4), {"class": Classes(("a", "b", "c", "d"))}
     assert draw(split, known, 8, "thin out", "train").tolist() == [11, 12, 16, 23, 26, 33, 34, 37]
     assert draw(split, known, 6, "held out").tolist() == [4, 7, 10, 17, 29, 34]
     numbers = Split(split.inputs, {"year": split.targets["class"].float()})

@@ -164,7 +164,7 @@ def test_its_state_is_saved_and_goes_on_to_the_same_bits(mean):
             ValueError,
             "`condense_every` must be at least 1; got 0",
         ),
-        ((3, 5), {}, TypeError, r"A task must be hp.Classes\(...\)"),
+        ((3, 5), {}, TypeError, r"A task must be a task such as hp.Classes"),
     ],
 )
 def test_bad_arguments_get_a_sentence(arguments, options, kind, sentence):

@@ -205,7 +205,11 @@ def _task(space: TaskSpace, name: str, about: Mapping[str, Any]) -> TaskForm:
     }
     if task.reads == "number":
         stored = task.to_dict()
-        known |= {key: stored[key] for key in ("low", "high", "margin") if key in stored}
+        known |= {
+            key: stored[key]
+            for key in ("low", "high", "margin")
+            if stored.get(key, "auto") != "auto"
+        }
     else:
         known |= {
             "classes": task.names if task.names is not None else list(range(task.num_classes)),

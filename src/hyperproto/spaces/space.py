@@ -119,7 +119,7 @@ class Space(Sphere):
     >>> z = torch.tensor([[0.0, 2.0, 0.0], [-5.0, -1.0, 0.1]])
     >>> predictions = space.predict(z)
     >>> space.decode(predictions)["digit"], predictions["angle"].round()
-    (['2', '4'], tensor([90.,  2.]))
+    (['2', '4'], tensor([90.,  0.]))
     >>> assign_axes(12, Space(12, space.tasks, separate=True).tasks, separate=True)
     {'digit': slice(0, 4, None), 'angle': slice(4, 12, None)}
     """
@@ -138,6 +138,7 @@ class Space(Sphere):
             rule = "be a number of dimensions, before the tasks"
             raise InputTypeError("dim", rule, dim, "Write hp.Space(5, ...).")
         named, bare = parse_tasks(task, tasks, ("separate",))
+        dim = check_integer(dim, "dim", at_least=1)
         if separate == "auto":
             separate = _chooses_separate(dim, named)
         super().__init__(dim, named, bare=bare, separate=bool(separate))
