@@ -286,10 +286,5 @@ def test_the_graph_scales_as_training_does():
 
 def test_what_is_said_of_a_task_that_the_space_lacks_is_refused(tmp_path):
     space, network = hp.Space(3, kind=hp.Classes(4)), torch.nn.Linear(5, 3)
-    for option in ("calibrations", "about"):
-        with pytest.raises(
-            InputError, match='^Unknown task of the space "class". Choose from: "kind".'
-        ):
-            export_model(
-                tmp_path / "model", network, space, torch.randn(4, 5), **{option: {"class": {}}}
-            )
+    with pytest.raises(InputError, match='^Unknown task of the space "class". .*: "kind".'):
+        export_model(tmp_path / "model", network, space, torch.randn(4, 5), about={"class": {}})
