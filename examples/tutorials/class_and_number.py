@@ -19,7 +19,7 @@ network = DigitNet(space.dim)
 run = hp.fit(network, space, train, valid=test, epochs=8)
 print({name: round(value, 2) for name, value in run.metrics.items()})
 
-predicted = space.decode(space.predict(run.network(test.inputs[:3])))
+predicted = space.decode(space.predict(run.network(test.inputs[2:5])))
 print(predicted["digit"], [round(angle) for angle in predicted["angle"]])
 
 train.targets["angle"][::3] = math.nan  # a third of the angles was never written down
