@@ -511,3 +511,12 @@ def test_weights_that_cannot_be_are_refused(weight):
     with pytest.raises(InputError) as caught:
         hp.fit(make_network(), hp.Space(3, hp.Classes(3)), data, sample_weight=weight)
     assert caught.value.argument == "sample_weight"
+
+
+def test_a_trained_network_predicts_rows_alone_as_it_predicts_them_together():
+    layers = torch.nn.Linear(4, 8), torch.nn.BatchNorm1d(8), torch.nn.Linear(8, 3)
+    network = torch.nn.Sequential(*layers)
+    inputs = torch.randn(40, 4, generator=torch.Generator().manual_seed(0))
+    run = hp.fit(network, hp.Space(3, hp.Classes(4)), (inputs, torch.arange(40) % 4), epochs=1)
+    together = run.network(inputs)
+    torch.testing.assert_close(run.network(inputs[:1]), together[:1])

@@ -65,7 +65,8 @@ def fit(
     Parameters
     ----------
     network : nn.Module
-        Maps inputs to outputs of shape (n, space.dim). Trained in place. Seed its weights before.
+        Maps inputs to outputs of shape (n, space.dim). Seed its weights before. It is trained in place
+        and left in evaluation mode, ready to predict.
     space : OutputSpace
         Gives the loss; its parameters, where it has any, are trained too.
     train, valid : pair (inputs, targets), Arrays, torch Dataset or DataLoader

@@ -170,6 +170,7 @@ class Loop:
             self.best = from_first(partial(read_tensors, self.folder / "best.safetensors"))
         if self.best is not None:
             fill_weights(self.run.network, self.run.space, self.best)
+        self.run.network.eval()  # ready to predict: batch norm must not follow what is asked
         self.run.steps = len(self.run.history) * len(self.batches)
         if self.store is not None:
             self.store.finish(self.run)
