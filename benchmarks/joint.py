@@ -29,7 +29,7 @@ from hyperproto.models import create_backbone
 from hyperproto.spec import DataSpec, RunSpec, SpaceSpec, TrainSettings
 from hyperproto.training import fit, train
 from hyperproto.training.fit import resolve_settings
-from hyperproto.training.outputs import constant_measures
+from hyperproto.training.outputs import baseline_metrics
 from hyperproto.training.space import build_space
 from reproduction.cell import at_scale, paper_cell
 from reproduction.placements import Places
@@ -140,7 +140,7 @@ def run(
 
 def trained(spec: RunSpec) -> tuple[Measures, Measures]:
     done = train(spec, progress=False)
-    return done.metrics, done.constant
+    return done.metrics, done.baseline
 
 
 def paintings(folder: Path, spec: SpaceSpec, settings: TrainSettings) -> tuple[Measures, Measures]:
@@ -160,4 +160,4 @@ def paintings(folder: Path, spec: SpaceSpec, settings: TrainSettings) -> tuple[M
     done = fit(
         network, space, parts[0], valid=parts[1], seed=settings.seed, progress=False, **options
     )
-    return done.metrics, constant_measures(space, source.test.targets)
+    return done.metrics, baseline_metrics(space, source.test.targets)

@@ -63,11 +63,9 @@ def count_classes(
     """
     present = labels >= 0
     counted = (labels[present], predicted[present], labels[present & (predicted == labels)])
-    support, answers, right = (
-        torch.bincount(ids, minlength=num_classes).numpy() for ids in counted
-    )
+    support, chosen, right = (torch.bincount(ids, minlength=num_classes).numpy() for ids in counted)
     with np.errstate(invalid="ignore"):
-        return support, right / support, right / answers
+        return support, right / support, right / chosen
 
 
 def confusion_pairs(predicted: Tensor, labels: Tensor, *, most: int) -> list[tuple[int, int, int]]:

@@ -1,4 +1,4 @@
-"""Columns of a table that give the answer away."""
+"""Columns of a table that give the target away."""
 
 import numpy as np
 
@@ -65,7 +65,7 @@ def test_training_and_the_doctor_say_so(tmp_path):
     train(RunSpec(data=data, train=TrainSettings(epochs=2)), tmp_path / "run", say=said.append)
     assert any('"alive" alone predicts 100.0 %' in sentence for sentence in said)
     findings = {finding.name: finding for finding in examine_run(tmp_path / "run").findings}
-    assert findings["a column gives the answer away"].evidence["share"] == 1.0
+    assert findings["a column gives the target away"].evidence["share"] == 1.0
 
 
 def test_so_few_rows_that_nothing_can_be_learned_are_named(tmp_path):

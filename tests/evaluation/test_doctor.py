@@ -280,9 +280,9 @@ def test_the_command_says_what_is_wrong_and_what_was_checked(capsys, healthy, tm
     code, out, err = run_verb(capsys, "doctor", str(healthy))
     assert (code, err) == (0, "")
     assert out.startswith("Nothing found.\nChecked for a loss that is not finite")
-    constant = r"\(a constant answer [\d.]+"
+    baseline = r"\(baseline [\d.]+"
     assert re.search(
-        rf"\nOn t\w+ data: side/accuracy [\d.]+ % {constant} %\)  height/mae [\d.]+ {constant}", out
+        rf"\nOn t\w+ data: side/accuracy [\d.]+ % {baseline} %\)  height/mae [\d.]+ {baseline}", out
     )
     folder = train(
         tmp_path / "run", write_table(tmp_path / "data.csv", clip=0.5), classes=False, epochs=1
@@ -292,7 +292,7 @@ def test_the_command_says_what_is_wrong_and_what_was_checked(capsys, healthy, tm
     code, out, _ = run_verb(capsys, "doctor", str(folder), "--json")
     printed = json.loads(out)
     assert Finding(**printed["findings"][0]).severity == "warning"
-    assert printed["measures"].keys() == printed["constant"].keys() == {"height/mae"}
+    assert printed["measures"].keys() == printed["baseline"].keys() == {"height/mae"}
 
 
 def test_the_command_without_data_says_so(capsys, tmp_path):

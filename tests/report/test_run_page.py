@@ -40,7 +40,7 @@ def test_the_page_of_images_shows_measures_and_mistakes_with_their_pictures(
     assert str(path) in out
     page = path.read_text()
     parts, found = sections(page), evaluate_run(image_run.folder, image_run.data, pairs=20)
-    assert f"{100 * found.measures['class/accuracy']:.2f} % (a constant answer" in parts["Measures"]
+    assert f"{100 * found.measures['class/accuracy']:.2f} % (baseline" in parts["Measures"]
     wrong = sum(pair.count for pair in found.tasks["class"].pairs)
     assert 0 < wrong < run_page.MISTAKES
     assert parts["class"].count('<img src="data:image/png;base64,') == wrong

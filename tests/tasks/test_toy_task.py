@@ -113,7 +113,7 @@ def test_a_toy_task_goes_from_a_table_to_predictions_without_torch(tmp_path):
     )
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout[done.stdout.index("\n{") :])
-    assert found["measures"]["mass/mae"] < found["constant"]["mass/mae"] / 2
+    assert found["measures"]["mass/mae"] < found["baseline"]["mass/mae"] / 2
     assert found["tasks"]["mass"]["confidence"]["coverage"] > 0.8
 
     # here the kind is not registered: what is exported says all there is to know

@@ -115,7 +115,7 @@ def test_a_run_is_trained_again_in_its_folder_and_resumed_from_anywhere(spec, ki
     built, said = kill(1), []
     run = train(spec, tmp_path / "a", say=said.append, progress=False)
     assert len(set(built)) == 2
-    assert run.metrics["kind/accuracy"] > run.constant["kind/accuracy"] + 0.1
+    assert run.metrics["kind/accuracy"] > run.baseline["kind/accuracy"] + 0.1
     stored = read_run(tmp_path / "a")
     assert stored.history == run.history
     assert stored.spec.train.seed == 5 != stored.settings["seed"]

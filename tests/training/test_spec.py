@@ -764,4 +764,4 @@ def test_two_heads_do_not_diverge_by_default_where_squared_error_does(tmp_path):
             )
         )
     run = train(RunSpec(data=data, space=SpaceSpec(kind="conventional"), train=settings))
-    assert run.metrics["pixel 20/mae"] < run.constant["pixel 20/mae"]
+    assert run.metrics["pixel 20/mae"] < run.baseline["pixel 20/mae"]

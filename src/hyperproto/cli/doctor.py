@@ -49,7 +49,7 @@ def _show(examination: "Examination") -> None:
     if examination.measures:
         print(
             f"On {examination.part} data: "
-            f"{describe_measures(examination.measures, examination.constant)}"
+            f"{describe_measures(examination.measures, examination.baseline)}"
         )
     if examination.problem is not None:
         print(

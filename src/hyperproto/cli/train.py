@@ -306,12 +306,10 @@ def _report(run: "Run", folder: Path | None) -> None:
     from hyperproto.training.outputs import not_better
     from hyperproto.training.run import describe_measures
 
-    best, measures = run.best, describe_measures(run.metrics, run.constant)
+    best, measures = run.best, describe_measures(run.metrics, run.baseline)
     _say(f"Measured: {measures}" if run.metrics else "Nothing to measure on, so no measures.")
-    if failed := not_better(run.metrics, run.constant):
-        _say(
-            f"No better than a constant answer: {', '.join(failed)}. hyperproto doctor may say why."
-        )
+    if failed := not_better(run.metrics, run.baseline):
+        _say(f"No better than the baseline: {', '.join(failed)}. hyperproto doctor may say why.")
     if best is not None and best is not run.history[-1]:
         _say(_about_best(best, run.history, folder))
     if folder is None:

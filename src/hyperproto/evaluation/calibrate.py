@@ -37,7 +37,7 @@ def calibrate_run(
     run's folder.
 
     From then on :func:`~hyperproto.evaluation.predict_files` gives probabilities, sets and
-    intervals and may answer "unknown", and :func:`~hyperproto.evaluation.evaluate_run` measures
+    intervals and may predict "unknown", and :func:`~hyperproto.evaluation.evaluate_run` measures
     them.
 
     Parameters
@@ -96,7 +96,7 @@ def fit_calibration(
     for name, task in indexed(space.tasks).items() if reject is not None else ():
         if UNKNOWN in (task.names or ()):
             rule, advice = (
-                f'have no class called "{UNKNOWN}", the answer of {arg("reject")}',
+                f'have no class called "{UNKNOWN}", the prediction of {arg("reject")}',
                 "Rename the class.",
             )
             raise InputError(f'Task "{name}"', rule, advice=advice)

@@ -24,7 +24,7 @@ from hyperproto.evaluation.run_data import AnyRun, OpenRun, open_run
 from hyperproto.spaces.output_space import TaskSpace
 from hyperproto.training import read_run
 from hyperproto.training.load import rebuild
-from hyperproto.training.outputs import constant_measures
+from hyperproto.training.outputs import baseline_metrics
 
 
 @dataclass(frozen=True)
@@ -32,8 +32,8 @@ class Examination:
     """All findings, the worst first; what was checked, and what could not be checked and why.
 
     ``problem`` is the error that kept the outputs from being checked, None where they were.
-    ``measures`` are those of the part that is named, ``constant`` those of always answering the
-    most frequent class or the median.
+    ``measures`` are those of the part that is named, ``baseline`` those of always predicting
+    the majority class or the median.
     """
 
     run: str
@@ -43,7 +43,7 @@ class Examination:
     problem: HyperprotoError | OSError | None = None
     part: str = ""
     measures: dict[str, float] = field(default_factory=dict)
-    constant: dict[str, float] = field(default_factory=dict)
+    baseline: dict[str, float] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON: None for what is not a number."""
@@ -79,11 +79,11 @@ def examine_run(run: AnyRun, data: str | Path | Source | None = None) -> Examina
     unchecked = () if evidence.splits else tuple(FROM_DATA)
     about: dict[str, Any] = {}
     for split in evidence.splits[-1:]:
-        measures, constant = (
+        measures, baseline = (
             evidence.measure(split),
-            constant_measures(evidence.space, split.targets),
+            baseline_metrics(evidence.space, split.targets),
         )
-        about = {"part": split.name, "measures": measures, "constant": constant}
+        about = {"part": split.name, "measures": measures, "baseline": baseline}
     return Examination(str(folder), tuple(findings), tuple(checks), unchecked, problem, **about)
 
 

@@ -22,7 +22,7 @@ from hyperproto.metrics import (
     top_accuracy,
 )
 from hyperproto.tasks import Task, indexed
-from hyperproto.training.outputs import constant_measures
+from hyperproto.training.outputs import baseline_metrics
 
 TOP = 5
 LEVELS = (0.5, 0.9, 0.95)
@@ -104,8 +104,8 @@ class Evaluation:
     examples : int
     measures : dict of float
         Accuracy and mean absolute error, named and computed as in training.
-    constant : dict of float
-        The same of the best constant answers to these data: the most frequent class, the median.
+    baseline : dict of float
+        The same of the baseline on these data: the majority class, the median.
     tasks : dict of ClassReport or RangeReport
     skipped : tuple of str
         Images that cannot be read and were left out.
@@ -125,7 +125,7 @@ class Evaluation:
     which: str
     examples: int
     measures: dict[str, float]
-    constant: dict[str, float]
+    baseline: dict[str, float]
     tasks: dict[str, ClassReport | RangeReport]
     skipped: tuple[str, ...] = ()
     calibrated: bool = False
@@ -205,7 +205,7 @@ def evaluate_run(
         which=run.which,
         examples=len(next(iter(targets.values()))),
         measures=measures,
-        constant=constant_measures(run.space, targets),
+        baseline=baseline_metrics(run.space, targets),
         tasks={
             name: report_task(task, predictions[name], pairs=pairs, calibration=fitted.get(name))
             for name, task in run.space.tasks.items()

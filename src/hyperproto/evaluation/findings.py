@@ -16,7 +16,7 @@ from hyperproto.spaces.output_space import TaskSpace
 from hyperproto.sphere import normalize
 from hyperproto.tasks import Task, indexed, numeric
 from hyperproto.training import RunRecord
-from hyperproto.training.outputs import constant_measures, mean_terms, measure, not_better
+from hyperproto.training.outputs import baseline_metrics, mean_terms, measure, not_better
 
 Severity = Literal["error", "warning", "note"]
 FLAT = 0.02  # share of the first loss
@@ -363,29 +363,29 @@ def train_test_gap(run: Evidence) -> Iterator[Finding]:
             )
 
 
-def constant_answer(run: Evidence) -> Iterator[Finding]:
-    """Find measures that always answering the same would reach as well."""
+def no_better_than_baseline(run: Evidence) -> Iterator[Finding]:
+    """Find measures that the baseline reaches as well."""
     for split in run.splits[-1:]:
-        measures, constant = run.measure(split), constant_measures(run.space, split.targets)
-        for name in not_better(measures, constant):
-            best = "the most frequent class" if name.endswith("accuracy") else "the median"
+        measures, baseline = run.measure(split), baseline_metrics(run.space, split.targets)
+        for name in not_better(measures, baseline):
+            best = "the majority class" if name.endswith("accuracy") else "the median"
             yield Finding(
-                "no better than a constant answer",
+                "no better than the baseline",
                 "error",
-                f"{name} on {split.name} data is {measures[name]:.4g}; always answering {best} "
+                f"{name} on {split.name} data is {measures[name]:.4g}; always predicting {best} "
                 "gives "
-                f"{constant[name]:.4g}.",
+                f"{baseline[name]:.4g}.",
                 "Check that labels belong to their inputs and inputs are scaled; train longer, "
                 "or at another rate.",
-                {"measure": measures[name], "constant": constant[name]},
+                {"measure": measures[name], "baseline": baseline[name]},
             )
 
 
 def given_away(run: Evidence) -> Iterator[Finding]:
-    """Find columns that alone predict an answer nearly without error."""
+    """Find columns that alone predict a target nearly without error."""
     for found in run.giveaways:
         yield Finding(
-            "a column gives the answer away",
+            "a column gives the target away",
             "warning",
             found.message,
             found.advice,
@@ -405,6 +405,6 @@ FROM_DATA = {
     "classes never predicted": never_predicted,
     "targets at a bound": targets_at_bound,
     "a gap between train and test": train_test_gap,
-    "answers no better than a constant": constant_answer,
-    "columns that give the answer away": given_away,
+    "predictions no better than the baseline": no_better_than_baseline,
+    "columns that give the target away": given_away,
 }

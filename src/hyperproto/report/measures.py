@@ -20,16 +20,16 @@ def percent(value: float) -> str:
 
 def describe_evaluation(evaluation: Evaluation) -> tuple[str, list[tuple[str, str]]]:
     """Return a title, and names and values of all measures, each next to that
-    of a constant answer.
+    of the baseline.
     """
-    rows, failed = [], not_better(evaluation.measures, evaluation.constant)
+    rows, failed = [], not_better(evaluation.measures, evaluation.baseline)
     for name, value in evaluation.measures.items():
         write = percent if name.endswith("accuracy") else "{:.4g}".format
         comment = ": no better" if name in failed else ""
         rows.append(
             (
                 name,
-                f"{write(value)} (a constant answer {write(evaluation.constant[name])}{comment})",
+                f"{write(value)} (baseline {write(evaluation.baseline[name])}{comment})",
             )
         )
     for name, report in evaluation.tasks.items():

@@ -302,18 +302,16 @@ class Inputs:
             return ""
         space, cards = self.found.run.space, []
         assert predictions.targets is not None
-        truth, answers = (
+        truth, predicted = (
             space.tasks[name].decode(values.numpy()[worst]).tolist()
             for values in (predictions.targets, predictions.predicted)
         )
-        for row, true, answer in zip(worst.tolist(), truth, answers, strict=True):
+        for row, true, said in zip(worst.tolist(), truth, predicted, strict=True):
             probabilities = predictions.confidence.probabilities
-            said = _written(answer) + (
+            words = _written(said) + (
                 "" if probabilities is None else f", probability {probabilities[row, 0]:.2f}"
             )
-            words = (
-                f"<b>true</b> {html.escape(_written(true))}<br><b>predicted</b> {html.escape(said)}"
-            )
+            words = f"<b>true</b> {html.escape(_written(true))}<br><b>predicted</b> {html.escape(words)}"
             cards.append(f"<figure>{self.show(row)}<figcaption>{words}</figcaption></figure>")
         return (
             f"<h3>Worst mistakes of {html.escape(name)}</h3><div "

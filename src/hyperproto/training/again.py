@@ -15,7 +15,7 @@ from hyperproto.spec import TrainSettings
 from hyperproto.training.fit import fit
 from hyperproto.training.folder import RunFolder
 from hyperproto.training.outputs import (
-    constant_measures,
+    baseline_metrics,
     mean_terms,
     measure,
     network_outputs,
@@ -79,7 +79,7 @@ def fit_or_try_again(
 def has_failed(
     network: nn.Module, space: OutputSpace, data: Any, sample_weight: Tensor | None = None
 ) -> bool:
-    """Return whether training data are answered no better than by constants: by no measure, nor by
+    """Return whether predictions for the training data are no better than constant ones: by no measure, nor by
     the loss.
 
     By accuracy alone every imbalanced table would fail, and by the loss alone nothing else would be
@@ -92,9 +92,9 @@ def has_failed(
     z = torch.cat([outputs for outputs, _ in found])
     parts = [space.by_task(targets) for _, targets in found]
     targets = {name: torch.cat([part[name] for part in parts]) for name in parts[0]}
-    constant = constant_measures(space, targets)
+    baseline = baseline_metrics(space, targets)
     measures = mean_terms(measure(space, space.predict_by_task(z), targets))
-    if not constant or len(not_better(measures, constant)) < len(constant):
+    if not baseline or len(not_better(measures, baseline)) < len(baseline):
         return False
     weight = None if sample_weight is None else sample_weight[rows].to(z.device)
 

@@ -135,21 +135,20 @@ def measure(
     return terms
 
 
-def constant_measures(space: OutputSpace, targets: Mapping[str, Tensor]) -> dict[str, float]:
-    """Return the measures of the best constant answers to targets: the most frequent class, or the
-    median.
+def baseline_metrics(space: OutputSpace, targets: Mapping[str, Tensor]) -> dict[str, float]:
+    """Return the measures of the baseline: the majority class, or the median of the targets.
 
     What is no better than these has learned nothing.
     """
     if not isinstance(space, TaskSpace):
         return {}
     tasks = space.tasks
-    answers = {name: tasks[name].baseline(target) for name, target in targets.items()}
-    return mean_terms(measure(space, answers, targets))
+    predictions = {name: tasks[name].baseline(target) for name, target in targets.items()}
+    return mean_terms(measure(space, predictions, targets))
 
 
-def not_better(measures: Mapping[str, float], constant: Mapping[str, float]) -> list[str]:
-    """Return the names of the measures that are no better than those of constant answers, unless
+def not_better(measures: Mapping[str, float], baseline: Mapping[str, float]) -> list[str]:
+    """Return the names of the measures that are no better than those of the baseline, unless
     these are perfect.
 
     >>> not_better({"kind/accuracy": 0.4, "size/mae": 2.0}, {"kind/accuracy": 0.5, "size/mae": 3.0})
@@ -157,7 +156,7 @@ def not_better(measures: Mapping[str, float], constant: Mapping[str, float]) -> 
     """
     return [
         name
-        for name, value in constant.items()
+        for name, value in baseline.items()
         if (
             measures[name] <= value < 1
             if name.endswith("accuracy")

@@ -69,8 +69,8 @@ class Run:
         Where it is stored; None writes nothing.
     monitor : str or None
         The validation measure that decides which epoch is best; None is all of them.
-    constant : dict of float
-        The measures of constant answers to the validation data; empty where ``fit`` was called
+    baseline : dict of float
+        The measures of the baseline on the validation data (majority class, median); empty where ``fit`` was called
         directly.
     steps : int
         How many steps were taken.
@@ -81,7 +81,7 @@ class Run:
     folder: Path | None = None
     history: list[dict[str, Any]] = field(default_factory=list)
     monitor: str | None = None
-    constant: dict[str, float] = field(default_factory=dict)
+    baseline: dict[str, float] = field(default_factory=dict)
     steps: int = 0
 
     def __repr__(self) -> str:
@@ -170,7 +170,7 @@ def monitored(record: dict[str, Any], monitor: str | None) -> float:
         The name of a validation measure (default: all of them). NaN where nothing was measured.
 
     Of several measures it is the mean of the logarithms of their errors, with its sign reversed:
-    whatever a constant answer reaches, the order of epochs is the same relative to it.
+    whatever the baseline reaches, the order of epochs is the same relative to it.
 
     >>> monitored({"valid": {"kind/accuracy": 0.9, "size/mae": 0.25}}, "size/mae")
     -0.25
@@ -218,18 +218,17 @@ def out_of_patience(
 
 
 def describe_measures(
-    measures: Mapping[str, float], constant: Mapping[str, float] | None = None
+    measures: Mapping[str, float], baseline: Mapping[str, float] | None = None
 ) -> str:
     """Write measures as people read them: accuracies in percent, errors in their own unit.
 
-    Next to each may stand what a constant answer reaches.
+    Next to each may stand what the baseline reaches.
 
     >>> describe_measures({"digit/accuracy": 0.951, "angle/mae": 5.5}, {"digit/accuracy": 0.1})
-    'digit/accuracy 95.1 % (a constant answer 10.0 %)  angle/mae 5.5'
+    'digit/accuracy 95.1 % (baseline 10.0 %)  angle/mae 5.5'
     """
     compared = {
-        name: f" (a constant answer {_written(name, value)})"
-        for name, value in (constant or {}).items()
+        name: f" (baseline {_written(name, value)})" for name, value in (baseline or {}).items()
     }
     return "  ".join(
         f"{name} {_written(name, value)}{compared.get(name, '')}"

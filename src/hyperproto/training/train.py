@@ -44,7 +44,7 @@ from hyperproto.training.folder import (
     stored_spec,
 )
 from hyperproto.training.load import read_run, rebuild
-from hyperproto.training.outputs import constant_measures
+from hyperproto.training.outputs import baseline_metrics
 from hyperproto.training.run import Run
 from hyperproto.training.space import build_space, choose_layout
 
@@ -228,7 +228,7 @@ def _fit(
         preprocessing=source.preprocessing,
         **options,
     )
-    run.constant = {} if valid is None else constant_measures(space, space.by_task(valid.targets))
+    run.baseline = {} if valid is None else baseline_metrics(space, space.by_task(valid.targets))
     return run
 
 

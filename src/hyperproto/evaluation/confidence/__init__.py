@@ -1,4 +1,4 @@
-"""Confidence: probabilities, sets and intervals with a stated coverage, and when to answer
+"""Confidence: probabilities, sets and intervals with a stated coverage, and when to predict
 "unknown".
 
 Everything here takes scores, probabilities or numbers as numpy arrays or torch tensors, is fitted

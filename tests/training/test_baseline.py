@@ -1,4 +1,4 @@
-"""What always answering the same reaches is computed in one place, and printed next to every
+"""What always predicting the same reaches is computed in one place, and printed next to every
 measure.
 """
 
@@ -13,10 +13,10 @@ import hyperproto as hp
 from hyperproto.cli.train import _report
 from hyperproto.data import describe_data
 from hyperproto.evaluation import evaluate_run
-from hyperproto.evaluation.findings import Evidence, SplitOutputs, constant_answer
+from hyperproto.evaluation.findings import Evidence, SplitOutputs, no_better_than_baseline
 from hyperproto.spec import RunSpec, SpaceSpec
 from hyperproto.training import read_run, train
-from hyperproto.training.outputs import constant_measures, not_better
+from hyperproto.training.outputs import baseline_metrics, not_better
 from hyperproto.training.run import Run
 from tests.cli.test_cli import run as run_verb
 from tests.evaluation.conftest import table_run  # noqa: F401  # a fixture
@@ -33,17 +33,17 @@ def test_they_are_those_of_scikit_learns_dummies_and_missing_targets_do_not_coun
     kind, size = (
         torch.from_numpy(np.append(values, gap)) for values, gap in ((kinds, -1), (sizes, np.nan))
     )
-    found = constant_measures(SPACE, {"kind": kind, "size": size})
+    found = baseline_metrics(SPACE, {"kind": kind, "size": size})
     assert found["kind/accuracy"] == pytest.approx(accuracy_score(kinds, majority))
     assert found["size/mae"] == pytest.approx(mean_absolute_error(sizes, median))
-    none = constant_measures(
+    none = baseline_metrics(
         SPACE, {"kind": torch.full((3,), -1), "size": torch.full((3,), torch.nan)}
     )
     assert all(np.isnan(value) for value in none.values())
     assert not_better({"kind/accuracy": 0.0, "size/mae": 9.0}, none) == []
 
 
-def test_equal_is_not_better_and_a_constant_that_is_perfect_says_nothing():
+def test_equal_is_not_better_and_a_baseline_that_is_perfect_says_nothing():
     assert not_better({"accuracy": 0.5}, {"accuracy": 0.5}) == ["accuracy"]
     assert not_better({"mae": 2.0}, {"mae": 2.0}) == ["mae"]
     assert not_better({"accuracy": 0.6, "mae": 1.9}, {"accuracy": 0.5, "mae": 2.0}) == []
@@ -59,10 +59,10 @@ def test_evaluate_prints_them_next_to_every_measure(capsys, table_run, tmp_path)
     )
     found = evaluate_run(table_run.folder, path)
     share = np.mean([row[2] == "left" for row in rows])
-    assert found.constant["side/accuracy"] == pytest.approx(max(share, 1 - share))
+    assert found.baseline["side/accuracy"] == pytest.approx(max(share, 1 - share))
     _, out, _ = run_verb(capsys, "evaluate", str(table_run.folder), "--data", str(path))
-    assert f"(a constant answer {100 * found.constant['side/accuracy']:.2f} %: no better)" in out
-    assert f"(a constant answer {found.constant['height/mae']:.4g}" in out
+    assert f"(baseline {100 * found.baseline['side/accuracy']:.2f} %: no better)" in out
+    assert f"(baseline {found.baseline['height/mae']:.4g}" in out
 
 
 @pytest.mark.parametrize("right", [True, False])
@@ -70,11 +70,11 @@ def test_doctor_finds_what_is_no_better(table_run, right):  # noqa: F811
     kinds, sizes = torch.arange(9) % 3, torch.linspace(0, 10, 9)
     predicted = {"kind": kinds if right else kinds * 0, "size": sizes if right else sizes * 0 + 5}
     split = SplitOutputs("test", torch.ones(9, 4), predicted, {"kind": kinds, "size": sizes})
-    findings = list(constant_answer(Evidence(read_run(table_run.folder), SPACE, (split,))))
+    findings = list(no_better_than_baseline(Evidence(read_run(table_run.folder), SPACE, (split,))))
     assert len(findings) == (0 if right else 2)
     for finding in findings:
         assert finding.severity == "error"
-        assert finding.evidence["measure"] == pytest.approx(finding.evidence["constant"])
+        assert finding.evidence["measure"] == pytest.approx(finding.evidence["baseline"])
 
 
 def test_the_end_of_training_prints_them(capsys, tmp_path):
@@ -94,11 +94,11 @@ def test_the_end_of_training_prints_them(capsys, tmp_path):
     code, out, _ = run_verb(capsys, "train", *arguments, "--epochs", "1", "--lr", "1e-9")
     assert code == 0
     assert "Measured: kind/accuracy" in out
-    assert " % (a constant answer " in out
+    assert " % (baseline " in out
     run = hp.training.train(read_run(tmp_path / "run").spec)
-    assert set(run.constant) == {"kind/accuracy"}
-    assert ("No better than a constant answer: kind/accuracy." in out) == bool(
-        not_better(run.metrics, run.constant)
+    assert set(run.baseline) == {"kind/accuracy"}
+    assert ("No better than the baseline: kind/accuracy." in out) == bool(
+        not_better(run.metrics, run.baseline)
     )
 
 
@@ -120,7 +120,7 @@ def test_the_end_says_which_epoch_was_best_by_how_much_and_how_to_use_it(capsys,
 
 def test_the_conventional_baseline_learns_at_its_own_defaults(tmp_path):
     """A class and a number of wine; a rate at which squared errors grow would end no better than
-    constant answers.
+    the baseline.
     """
     wine = load_wine(as_frame=True)
     frame = wine.frame.assign(kind=wine.target_names[wine.target]).drop(columns="target")
@@ -131,4 +131,4 @@ def test_the_conventional_baseline_learns_at_its_own_defaults(tmp_path):
     assert losses[-1] < losses[0] / 4
     assert max(losses) == losses[0]
     assert found.metrics["kind/accuracy"] > 0.9
-    assert found.metrics["proline/mae"] < 0.75 * found.constant["proline/mae"]
+    assert found.metrics["proline/mae"] < 0.75 * found.baseline["proline/mae"]
