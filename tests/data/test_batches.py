@@ -4,7 +4,9 @@ from dataclasses import asdict
 import numpy as np
 import pytest
 import torch
+from torch.utils.data import DataLoader, Dataset, TensorDataset
 
+from hyperproto._core.errors import InputTypeError
 from hyperproto._core.schema import from_plain
 from hyperproto.data import (
     Arrays,
@@ -16,6 +18,7 @@ from hyperproto.data import (
     Split,
     Standardizer,
     TablePreprocessing,
+    as_examples,
     training_data,
 )
 from hyperproto.runtime.tables import ColumnCode, TableEncoder
@@ -56,6 +59,58 @@ def test_a_table_that_does_not_fit_is_refused(tmp_path):
         TypeError, match="must be rows of numbers for TablePreprocessing; got image files"
     ):
         training_data(Split(ImageFiles((tmp_path / "a.jpg",)), {}), TABLE)
+
+
+ROWS, IDS = torch.arange(20.0).view(10, 2), torch.arange(10)
+PIXELS = Split(torch.zeros(10, 1, 2, 2, dtype=torch.uint8), {"class": IDS})
+
+
+@pytest.mark.parametrize(
+    ("data", "in_memory"),
+    [
+        ((ROWS, IDS), True),
+        ((ROWS.numpy(), {"class": IDS.tolist()}), True),
+        (Arrays(ROWS, IDS), True),
+        (ImageData(PIXELS, ImagePreprocessing(2, (0.0,), (1.0,))), True),
+        (TensorDataset(ROWS, IDS), False),
+    ],
+)
+def test_examples_are_asked_in_one_way_wherever_they_are(data, in_memory):
+    examples = as_examples(data, name="train")
+    assert len(examples) == 10
+    assert (examples.targets is not None) == in_memory
+    assert examples.loader is None
+    assert len(examples.first()) == 1
+    chosen = [torch.tensor([3, 1]), torch.tensor([8])]
+    found = [targets for _, targets in examples.batches(chosen)]
+    found = [targets["class"] if isinstance(targets, dict) else targets for targets in found]
+    assert [ids.tolist() for ids in found] == [[3, 1], [8]]
+
+
+def test_a_loader_has_its_own_batches():
+    loader = DataLoader(TensorDataset(ROWS, IDS), batch_size=4)
+    examples = as_examples(loader, name="train")
+    assert (len(examples), len(examples.first()), examples.loader) == (10, 4, loader)
+    batches = Batches(examples, 3, shuffle=True)
+    assert [len(inputs) for inputs, _ in batches.epoch()] == [4, 4, 2]
+    assert len(batches) == 3
+    bare = as_examples(DataLoader(ROWS, batch_size=4), name="train")
+    with pytest.raises(InputTypeError) as wrong:
+        bare.first()
+    assert wrong.value.got == "Tensor"
+
+
+@pytest.mark.parametrize("data", ["ab", 3, (ROWS,), ROWS, Dataset(), DataLoader(Dataset())])
+def test_what_are_no_examples_is_named(data):
+    with pytest.raises(InputTypeError) as wrong:
+        as_examples(data, name="valid")
+    assert (wrong.value.argument, wrong.value.got) == ("valid", type(data).__name__)
+
+
+def test_arrays_print_their_shape_and_not_their_values():
+    assert repr(Arrays(torch.zeros(1000, 3, 8, 8), torch.zeros(1000))) == (
+        "Arrays of 1,000 inputs of shape (3, 8, 8)"
+    )
 
 
 def test_arrays_can_be_entered_in_the_middle_of_an_epoch():

@@ -12,7 +12,7 @@ from hyperproto.data import (
     ImageFiles,
     ImagePreprocessing,
     Split,
-    as_dataset,
+    as_examples,
 )
 from hyperproto.data.augment import normalize
 
@@ -115,7 +115,7 @@ def test_inputs_are_float32_channels_last_and_targets_go_by_name(files):
 
 def test_one_example_is_a_row_of_a_batch():
     data = ImageData(pixels_split(), PREPROCESSING)
-    assert as_dataset(data, name="train") is data
+    assert as_examples(data, name="train") is data
     image, targets = data[-1]
     assert torch.equal(image, data.batch(torch.tensor([10]))[0][0])
     assert int(targets["class"]) == 10
@@ -261,10 +261,6 @@ def test_what_cannot_be_images_is_refused():
         ImageData(pixels_split(n=0), PREPROCESSING)
     with pytest.raises(ValueError, match="`workers` must be at least 0; got -1"):
         ImageData(split, PREPROCESSING, workers=-1)
-    with pytest.raises(
-        ValueError, match="`seed` must be given together with `epoch`, or neither; got 3 and None"
-    ):
-        ImageData(split, PREPROCESSING).batch(torch.arange(2), seed=3)
 
 
 def test_a_list_of_paths_gives_back_every_path(tmp_path):

@@ -1,9 +1,10 @@
 """Data sets: read from files, described, and made into batches."""
 
 from hyperproto.data.augment import Augment
-from hyperproto.data.batches import Arrays, Batches, as_dataset, training_data
+from hyperproto.data.batches import Batches, training_data
 from hyperproto.data.cifar100 import read_cifar100, read_uneven_cifar100
 from hyperproto.data.digits import load_digits, load_rotated_digits, read_mnist, read_rotated_mnist
+from hyperproto.data.examples import Arrays, Examples, as_examples
 from hyperproto.data.image_data import ImageData
 from hyperproto.data.image_files import ImageFiles, find_corrupt
 from hyperproto.data.image_folder import read_image_folder
@@ -19,6 +20,7 @@ __all__ = [
     "Arrays",
     "Augment",
     "Batches",
+    "Examples",
     "ImageData",
     "ImageFiles",
     "ImagePreprocessing",
@@ -27,7 +29,7 @@ __all__ = [
     "Split",
     "Standardizer",
     "TablePreprocessing",
-    "as_dataset",
+    "as_examples",
     "describe_data",
     "find_corrupt",
     "load_digits",

@@ -15,7 +15,7 @@ from torch.nn import functional
 from hyperproto._core.checks import choose
 from hyperproto._core.errors import InputError, require
 from hyperproto._core.processes import derive_seed
-from hyperproto.data.batches import Arrays
+from hyperproto.data.examples import Arrays
 from hyperproto.data.published import DatasetInfo
 from hyperproto.data.source import Source, Split, select
 from hyperproto.runtime.images import ImagePreprocessing

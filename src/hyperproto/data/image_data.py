@@ -5,7 +5,7 @@ import warnings
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 import torch
@@ -14,7 +14,7 @@ from torch.nn import functional
 from torch.utils.data import Dataset
 
 from hyperproto._core.checks import check_integer, choose
-from hyperproto._core.errors import InputError, InputTypeError, arg
+from hyperproto._core.errors import InputError, InputTypeError
 from hyperproto._core.processes import cpu_count, free_memory
 from hyperproto.data.augment import (
     MIRROR,
@@ -25,6 +25,7 @@ from hyperproto.data.augment import (
     random_box,
     uniforms,
 )
+from hyperproto.data.examples import Examples
 from hyperproto.data.image_files import ImageFiles, decode_all, decode_rows, find_corrupt, stream
 from hyperproto.data.source import Split
 from hyperproto.runtime.images import ImagePreprocessing, Pixels, center, decode
@@ -36,7 +37,7 @@ BOXES = 10  # attempts at a random part of an image before its middle is taken
 RESIZED_AT_ONCE = 1024  # images
 
 
-class ImageData(Dataset[Any]):
+class ImageData(Examples, Dataset[Batch]):
     """Images and targets, a batch at a time.
 
     Every image is first brought to its stored form: the shorter side scaled to ``resize`` (to
@@ -70,6 +71,8 @@ class ImageData(Dataset[Any]):
     paths : ImageFiles
         The file of each example; empty where the images came in memory.
     """
+
+    targets: dict[str, Tensor]
 
     def __init__(
         self,
@@ -142,15 +145,15 @@ class ImageData(Dataset[Any]):
         inputs, targets = self.batch(torch.tensor([index % len(self)]))
         return inputs[0], {name: target[0] for name, target in targets.items()}
 
-    def batch(self, ids: Tensor, *, seed: int | None = None, epoch: int | None = None) -> Batch:
-        """Return a batch: varied at random with a seed and an epoch, as evaluation sees it without.
+    def batch(self, ids: Tensor, *, seed: int | None = None, epoch: int = 0) -> Batch:
+        """Return a batch: varied at random with a seed, as evaluation sees it without.
 
         Parameters
         ----------
         ids : Tensor of int64, shape (n,)
             Which examples, in which order.
         seed, epoch : int, optional
-            Both or neither; together with the sample they decide every draw.
+            Together with the sample they decide every draw.
 
         Returns
         -------
@@ -159,15 +162,11 @@ class ImageData(Dataset[Any]):
         """
         return self._finish(self.pixels(ids, seed=seed, epoch=epoch), ids)
 
-    def pixels(self, ids: Tensor, *, seed: int | None = None, epoch: int | None = None) -> Pixels:
+    def pixels(self, ids: Tensor, *, seed: int | None = None, epoch: int = 0) -> Pixels:
         """Return what :meth:`batch` does before its last step, as uint8, shape (n, size, size,
         channels).
         """
-        if (seed is None) != (epoch is None):
-            raise InputError(
-                "seed", f"be given together with {arg('epoch')}, or neither", f"{seed} and {epoch}"
-            )
-        size, augment = self.preprocessing.size, self.augment
+        size, augment, samples = self.preprocessing.size, self.augment, self._rows[ids.numpy()]
         if (
             augment is not None
             and augment.whole
@@ -179,36 +178,34 @@ class ImageData(Dataset[Any]):
             stored: Pixels = self._pixels.take(ids.numpy(), axis=0)
         else:
             stored = decode_rows(self.paths, self.preprocessing, ids)
-        if augment is None or seed is None or epoch is None:
+        if augment is None or seed is None:
             return np.ascontiguousarray(center(stored, size))
-        return augmented(
-            stored, augment, size, seed=seed, epoch=epoch, samples=self._rows[ids.numpy()]
-        )
+        return augmented(stored, augment, size, seed=seed, epoch=epoch, samples=samples)
 
-    def _random_parts(
-        self, ids: Tensor, augment: Augment, seed: int | None, epoch: int | None
-    ) -> Pixels:
+    def _random_parts(self, ids: Tensor, augment: Augment, seed: int | None, epoch: int) -> Pixels:
         """Decode random parts of the whole images; without a seed those of seed 0, and none of them
         mirrored.
         """
         assert augment.resized_crop is not None
-        draws = uniforms(seed or 0, epoch or 0, self._rows[ids.numpy()], MIRROR + 1 + 2 * BOXES)
+        key = (0, 0) if seed is None else (seed, epoch)
+        draws = uniforms(*key, self._rows[ids.numpy()], MIRROR + 1 + 2 * BOXES)
+        box = partial(random_box, shares=augment.resized_crop)
         parts = [
-            decode(
-                self.paths[row],
-                self.preprocessing,
-                partial(random_box, draws=drawn, shares=augment.resized_crop),
-            )
+            decode(self.paths[row], self.preprocessing, partial(box, draws=drawn))
             for row, drawn in zip(ids.tolist(), draws.tolist(), strict=True)
         ]
         return flip(np.stack(parts), (draws[:, MIRROR] < 0.5) & augment.flip & (seed is not None))
+
+    def first(self) -> Tensor:
+        """Return the first image as evaluation sees it. Shape (1, channels, size, size)."""
+        return self.batch(torch.arange(1))[0]
 
     def batches(
         self,
         ids: list[Tensor],
         *,
         seed: int | None = None,
-        epoch: int | None = None,
+        epoch: int = 0,
         world: int = 1,
     ) -> Iterator[Batch]:
         """Yield :meth:`batch` of each, prepared ahead by worker processes where images are
@@ -221,10 +218,9 @@ class ImageData(Dataset[Any]):
         prepared = (
             map(prepare, ids) if self.keep == "memory" else stream(prepare, ids, workers=workers)
         )
+        # sent as uint8: a quarter of what the network takes
         for some, pixels in zip(ids, prepared, strict=True):
-            yield self._finish(
-                np.asarray(pixels), some
-            )  # sent as uint8: a quarter of what the network takes
+            yield self._finish(np.asarray(pixels), some)
 
     def _finish(self, pixels: Pixels, ids: Tensor) -> Batch:
         inputs = normalize(pixels, self.preprocessing.mean, self.preprocessing.std)

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from hyperproto._core.checks import check_integer, check_names, choose
 from hyperproto._core.errors import InputError, InputTypeError, arg
 from hyperproto._core.files import as_path, filling, write_json, write_json_lines
-from hyperproto.data import Arrays, Split, as_dataset
+from hyperproto.data import Arrays, Split, as_examples
 from hyperproto.data.source import draw_rows, select
 from hyperproto.evaluation.run_data import open_run
 from hyperproto.models import FeatureBackbone
@@ -210,7 +210,7 @@ def in_memory(data: Any, name: str, model: Run) -> Split | None:
         return data
     if isinstance(data, tuple) and len(data) == 2 and isinstance(data[0], list):
         data = (_as_inputs(data[0], model), data[1])
-    dataset = as_dataset(data, name=name)
+    dataset = as_examples(data, name=name)
     if not isinstance(dataset, Arrays):
         got, advice = type(dataset).__name__, "Stack a few of its examples."
         raise InputTypeError(name, "be a pair (inputs, targets) in memory", got, advice)

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from hyperproto._core.processes import derive_seed, from_first
-from hyperproto.data import as_dataset
+from hyperproto.data import as_examples
 from hyperproto.spaces import OutputSpace
 from hyperproto.spec import TrainSettings
 from hyperproto.training.fit import fit
@@ -85,7 +85,7 @@ def has_failed(
     By accuracy alone every imbalanced table would fail, and by the loss alone nothing else would be
     known of what it is good for.
     """
-    data = as_dataset(data, name="data")
+    data = as_examples(data, name="data")
     rows = torch.arange(0, len(data), -(-len(data) // EXAMPLES))
     with torch.random.fork_rng():  # from which data may draw
         found = list(network_outputs(network, data, rows=rows))

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
-from torch.utils.data import DataLoader, default_collate
+from torch.utils.data import DataLoader
 
 from hyperproto._core.checks import (
     check_finite_number,
@@ -22,8 +22,7 @@ from hyperproto._core.errors import InputError, InputTypeError, arg
 from hyperproto._core.files import as_path
 from hyperproto._core.processes import from_first
 from hyperproto._core.progress import progress_bar
-from hyperproto.data import Arrays, ImageData, as_dataset
-from hyperproto.data.batches import AnyDataset
+from hyperproto.data import Examples, as_examples
 from hyperproto.data.preprocessing import Standardizer, is_sparse
 from hyperproto.defaults import SCHEDULE, InputKind, choose_rate, choose_steps, choose_weight_decay
 from hyperproto.spaces import CompositeSpace, OutputSpace, Sphere, TaskSpace
@@ -121,15 +120,15 @@ def fit(
         raise InputError(
             "folder", f"be that of the run to continue with {arg('resume', True)}", "none"
         )
-    train_data = as_dataset(train, name="train")
-    valid_data = None if valid is None else as_dataset(valid, name="valid")
+    train_data = as_examples(train, name="train")
+    valid_data = None if valid is None else as_examples(valid, name="valid")
     _check_values(space, train_data)
     if valid_data is not None:
         _check_values(space, valid_data, scored=True)
     weight = None if sample_weight is None else _check_weight(sample_weight, train_data)
     path = None if folder is None else as_path(folder)
     given, example = _first_example(train_data, given, stored=path is not None)
-    resolved = resolve_settings(given, space, _length(train_data), kind_of(example, preprocessing))
+    resolved = resolve_settings(given, space, len(train_data), kind_of(example, preprocessing))
     machine = Machine.here(resolved.mixed_precision)
     main, device = machine.is_first, machine.device
     with (
@@ -149,7 +148,7 @@ def fit(
         store = checkpoint = None
         if path is not None:
             made: Any = {} if optimizer is None else {"optimizer": describe_optimizer(built)}
-            sizes = [None if data is None else _length(data) for data in (train_data, valid_data)]
+            sizes = [None if data is None else len(data) for data in (train_data, valid_data)]
             made["data"] = dict(zip(("train", "valid"), sizes, strict=True))
             made["preprocessing"] = getattr(preprocessing, "to_dict", lambda: preprocessing)()
             made["spec"] = None  # whoever writes the folder knows
@@ -242,13 +241,13 @@ def resolve_settings(
     )
 
 
-def _check_values(space: OutputSpace, data: AnyDataset, *, scored: bool = False) -> None:
+def _check_values(space: OutputSpace, data: Examples, *, scored: bool = False) -> None:
     """Check all values once, where they are in memory; count the classes of tasks that weigh them
     by how rare they are. Numbers that are only scored may be out of bounds.
     """
     tasks = space.tasks.values() if isinstance(space, TaskSpace) else ()
     balances = not scored and any(task.class_weight == BALANCED for task in tasks)
-    if not isinstance(data, Arrays | ImageData):
+    if data.targets is None:
         if balances:
             rule, advice = (
                 "be numbers for data that are not in memory",
@@ -261,21 +260,18 @@ def _check_values(space: OutputSpace, data: AnyDataset, *, scored: bool = False)
             space.tasks[name].check_scored(target, name)
     else:
         space.check(data.targets)
-    if isinstance(data, Arrays) and data.inputs.is_floating_point():
-        values = data.inputs.values()[:, None] if is_sparse(data.inputs) else data.inputs
-        advice = "Remove those rows, or fill in the missing values."
-        check_finite_rows(values, "The inputs", advice=advice, error=InputError)
+    data.check_inputs()
     if balances and isinstance(space, TaskSpace):
         space.balance(data.targets)
 
 
-def _check_weight(given: Any, data: AnyDataset) -> Tensor:
-    if isinstance(data, DataLoader):
+def _check_weight(given: Any, data: Examples) -> Tensor:
+    if data.loader is not None:
         rule = "be left out with a DataLoader, whose order nobody else knows"
         raise InputError("sample_weight", rule, advice="Pass its Dataset.")
     weight = torch.as_tensor(given)
-    if weight.shape != (_length(data),):
-        raise InputError("sample_weight", f"have shape ({_length(data)},)", tuple(weight.shape))
+    if weight.shape != (len(data),):
+        raise InputError("sample_weight", f"have shape ({len(data)},)", tuple(weight.shape))
     if not (weight.isfinite().all() and weight.min() >= 0 and weight.max() > 0):
         spread = f"{weight.min():g} to {weight.max():g}"
         raise InputError("sample_weight", "be at least 0, and one of them greater", spread)
@@ -283,21 +279,20 @@ def _check_weight(given: Any, data: AnyDataset) -> Tensor:
 
 
 def _first_example(
-    data: AnyDataset, settings: TrainSettings, *, stored: bool
+    data: Examples, settings: TrainSettings, *, stored: bool
 ) -> tuple[TrainSettings, Any]:
     """Return the settings, with the size of the batches that a loader has, and the first inputs.
     Shape (1, ...).
     """
     with torch.random.fork_rng():  # from which data may draw
-        if isinstance(data, DataLoader):
-            return _check_loader(data, settings, stored=stored)
-        rows = data[slice(0, 1)] if isinstance(data, Arrays) else default_collate([data[0]])
-        return settings, rows[0]
+        first = data.first()
+    if data.loader is not None:
+        _check_loader(data.loader, settings, stored=stored)
+        settings = replace(settings, batch_size=data.loader.batch_size or len(first))
+    return settings, first[:1]
 
 
-def _check_loader(
-    loader: DataLoader[Any], settings: TrainSettings, *, stored: bool
-) -> tuple[TrainSettings, Any]:
+def _check_loader(loader: DataLoader[object], settings: TrainSettings, *, stored: bool) -> None:
     if settings.batch_size is not None:
         raise InputError(
             "batch_size", "be left out with a DataLoader, which has its own", settings.batch_size
@@ -312,12 +307,6 @@ def _check_loader(
             "resumed",
             "a generator of its own" if own else "persistent_workers=True",
         )
-    batch = next(iter(loader))
-    if not isinstance(batch, list | tuple) or len(batch) != 2:
-        raise InputTypeError(
-            "The batches of a DataLoader", "be pairs (inputs, targets)", type(batch).__name__
-        )
-    return replace(settings, batch_size=loader.batch_size or len(batch[0])), batch[0][:1]
 
 
 @torch.no_grad()
@@ -351,13 +340,13 @@ def _check_batches(
     settings: ResolvedSettings,
     network: nn.Module,
     example: Any,
-    data: AnyDataset,
+    data: Examples,
     machine: Machine,
 ) -> int:
     """Return how many examples each process must get in a step: 2 where the network cannot train on
     one, else 1.
     """
-    size, processes, n = settings.batch_size, machine.processes, _length(data)
+    size, processes, n = settings.batch_size, machine.processes, len(data)
     fewest, last = min(size, n) // processes, n % size // processes
     part = (
         min(fewest, -(-size // (processes * settings.accumulate)))
@@ -377,7 +366,7 @@ def _check_batches(
             got,
             "Use a larger batch, or compute it in fewer parts.",
         )
-    if isinstance(data, DataLoader) and not data.drop_last:
+    if data.loader is not None and not data.loader.drop_last:
         rule = "have no batch of one, over which a network cannot normalize"
         raise InputError("The DataLoader", rule, None, "Build it with drop_last=True.")
     return 2
@@ -424,9 +413,3 @@ def _check_monitor(
             choose(
                 settings.monitor, measure(space, predicted, predicted), what="measure to monitor"
             )
-
-
-def _length(data: AnyDataset) -> int:
-    """Return the number of examples."""
-    data = data.dataset if isinstance(data, DataLoader) else data
-    return len(data)  # type: ignore[arg-type]  # map-style data sets have a length

@@ -15,8 +15,8 @@ from torch import Tensor
 from hyperproto._core.errors import InputError, NonFiniteLossError, arg
 from hyperproto._core.processes import derive_seed, from_first
 from hyperproto._core.progress import ProgressBar
-from hyperproto.data import Arrays, Batches, ImageData
-from hyperproto.data.batches import AnyDataset, index_targets
+from hyperproto.data import Batches, Examples
+from hyperproto.data.examples import index_targets
 from hyperproto.spec import SCHEDULES, ResolvedSettings
 from hyperproto.training.checkpoint import (
     Checkpoint,
@@ -90,8 +90,8 @@ class Loop:
     run: Run
     settings: ResolvedSettings
     machine: Machine
-    data: AnyDataset
-    valid: AnyDataset | None
+    data: Examples
+    valid: Examples | None
     optimizer: AnyOptimizer
     sample_weight: Tensor | None = None
     callbacks: Sequence[Callback] = ()
@@ -193,7 +193,7 @@ class Loop:
         start = 0 if within is None else within.position[1]
         steps, step, batch = len(self.batches), -1, None
         ids = [] if self.sample_weight is None else self.batches.ids(epoch)
-        unchecked = epoch == 0 and not isinstance(self.batches.data, Arrays | ImageData)
+        unchecked = epoch == 0 and self.batches.data.targets is None
         try:
             for step, batch in enumerate(self.batches.epoch(epoch, start=start), start):
                 for group, rate in zip(self.optimizer.param_groups, self.rates, strict=True):

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from hyperproto.data import Batches, as_dataset
+from hyperproto.data import Batches, as_examples
 from hyperproto.defaults import INFERENCE_BATCH_SIZE
 from hyperproto.metrics import absolute_error_terms, accuracy_terms
 from hyperproto.spaces import OutputSpace, TaskSpace
@@ -47,7 +47,7 @@ def network_outputs(
         device = next((parameter.device for parameter in network.parameters()), torch.device("cpu"))
     batches = data
     if not isinstance(data, Batches):
-        batches = Batches(as_dataset(data, name="data"), batch_size, shuffle=False, rows=rows)
+        batches = Batches(as_examples(data, name="data"), batch_size, shuffle=False, rows=rows)
     network.to(device)
     channels_last = use_channels_last(network)
     was_training = network.training
@@ -90,7 +90,7 @@ def evaluate(
         ...}`` and so on.
     """
     machine = machine or Machine.here()
-    data, rank, world = as_dataset(data, name="data"), machine.rank, machine.processes
+    data, rank, world = as_examples(data, name="data"), machine.rank, machine.processes
     batches = Batches(data, batch_size, shuffle=False, rank=rank, world=world)
     sums: dict[str, tuple[float, int]] = {}
     space.to(machine.device)
