@@ -3,9 +3,11 @@ from dataclasses import asdict
 
 import numpy as np
 import pytest
+import scipy.sparse
 import torch
 from torch.utils.data import DataLoader, Dataset, TensorDataset
 
+import hyperproto as hp
 from hyperproto._core.errors import InputTypeError
 from hyperproto._core.schema import from_plain
 from hyperproto.data import (
@@ -21,6 +23,7 @@ from hyperproto.data import (
     as_examples,
     training_data,
 )
+from hyperproto.models import MLP
 from hyperproto.runtime.tables import ColumnCode, TableEncoder
 
 NUMBERS = TableEncoder(tuple(ColumnCode(name, "number", (0.0,)) for name in "abc"))
@@ -201,3 +204,10 @@ def test_the_standardizer_takes_channels_of_images():
     torch.testing.assert_close(
         scaled.var((0, 2, 3), correction=0), torch.ones(3), atol=1e-5, rtol=0
     )
+
+
+def test_training_starts_from_sparse_rows():
+    rows = scipy.sparse.eye_array(12, 5, format="csr", dtype=np.float32)
+    space = hp.Space(2, hp.Classes(2))
+    run = hp.fit(MLP(2, 5), space, (rows, torch.arange(12) % 2), epochs=1, progress=False)
+    assert len(run.history) == 1

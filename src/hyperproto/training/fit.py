@@ -286,10 +286,10 @@ def _first_example(
     """
     with torch.random.fork_rng():  # from which data may draw
         first = data.first()
-    if data.loader is not None:
-        _check_loader(data.loader, settings, stored=stored)
-        settings = replace(settings, batch_size=data.loader.batch_size or len(first))
-    return settings, first[:1]
+    if data.loader is None:
+        return settings, first
+    _check_loader(data.loader, settings, stored=stored)
+    return replace(settings, batch_size=data.loader.batch_size or len(first)), first[:1]
 
 
 def _check_loader(loader: DataLoader[object], settings: TrainSettings, *, stored: bool) -> None:
