@@ -7,10 +7,10 @@ of it. None means that :mod:`hyperproto.defaults` chooses. Imports nothing heavy
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal, Self
 
-from hyperproto._core.checks import check_finite_number, check_integer
+from hyperproto._core.checks import check_finite_number, check_integer, choose
 from hyperproto._core.errors import InputError, arg
 from hyperproto._core.schema import check_choices, from_plain
 from hyperproto.defaults import INFERENCE_BATCH_SIZE, MOMENTUM
@@ -130,6 +130,13 @@ class TrainSettings:
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, as a run's config stores them."""
         return asdict(self)
+
+    def but(self, **values: Any) -> Self:
+        """Return the settings with other values for some fields."""
+        known = asdict(self)
+        for name in values:
+            choose(name, known, what=f"field of {type(self).__name__}")
+        return replace(self, **values)
 
     def resolve(self, **chosen: Any) -> "ResolvedSettings":
         """Return the settings with what is chosen where they are None."""

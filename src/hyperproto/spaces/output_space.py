@@ -45,6 +45,11 @@ class OutputSpace(nn.Module, ABC):
     tensor.
     """
 
+    @property
+    def tasks(self) -> dict[str, Task]:
+        """The tasks by name, where the space is made of any."""
+        return {}
+
     @abstractmethod
     def losses(self, z: Tensor, targets: Targets, *, reduction: Reduction = "mean") -> Targets:
         """Return the loss of each task, in the form the targets have: one tensor, or one for each
@@ -73,6 +78,11 @@ class OutputSpace(nn.Module, ABC):
     def check(self, targets: Targets) -> None:
         """Check the values of all targets of a data set once; raise an error where one cannot be
         right.
+        """
+
+    def balance(self, targets: Targets) -> None:
+        """Weigh the classes of tasks with ``class_weight="balanced"`` by how rare they are in all
+        these targets.
         """
 
     def begin_epoch(self, epoch: int) -> None:

@@ -1,6 +1,5 @@
 """Training as one call."""
 
-import copy
 from collections.abc import Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import replace
@@ -19,36 +18,32 @@ from hyperproto._core.checks import (
     choose,
 )
 from hyperproto._core.errors import InputError, InputTypeError, arg
-from hyperproto._core.files import as_path
 from hyperproto._core.processes import from_first
 from hyperproto._core.progress import progress_bar
-from hyperproto.data import Examples, as_examples
-from hyperproto.data.preprocessing import Standardizer, is_sparse
+from hyperproto.data import Batches, Examples, as_examples
+from hyperproto.data.preprocessing import is_sparse
 from hyperproto.defaults import SCHEDULE, InputKind, choose_rate, choose_steps, choose_weight_decay
-from hyperproto.spaces import CompositeSpace, OutputSpace, Sphere, TaskSpace
+from hyperproto.spaces import CompositeSpace, OutputSpace
 from hyperproto.spec import ResolvedSettings, TrainSettings
 from hyperproto.tasks.classes import BALANCED
 from hyperproto.training.distributed import GracefulShutdown, Machine, move
-from hyperproto.training.folder import RunFolder, saying_what_is_safe
+from hyperproto.training.folder import RunFolder
 from hyperproto.training.loop import Callback, EpochLog, Loop
-from hyperproto.training.optimizer import (
-    MakeOptimizer,
-    build_optimizer,
-    check_optimizer,
-    describe_optimizer,
-)
+from hyperproto.training.optimizer import MakeOptimizer, build_optimizer, describe_optimizer
 from hyperproto.training.outputs import measure
 from hyperproto.training.run import Run, describe_run
+
+NORMS = (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)
 
 
 def fit(
     network: nn.Module,
     space: OutputSpace,
-    train: Any,
+    train: object,
     settings: TrainSettings | None = None,
     *,
-    valid: Any = None,
-    sample_weight: Any = None,
+    valid: object = None,
+    sample_weight: object = None,
     folder: str | PathLike[str] | None = None,
     resume: bool = False,
     restore_best: bool = False,
@@ -68,7 +63,7 @@ def fit(
         and left in evaluation mode, ready to predict.
     space : OutputSpace
         Gives the loss; its parameters, where it has any, are trained too.
-    train, valid : pair (inputs, targets), Arrays, torch Dataset or DataLoader
+    train, valid : pair (inputs, targets), Arrays, ImageData, torch Dataset or DataLoader
         Targets in the form the space takes. Their values are checked once: before the first step
         where they are in memory, else batch by batch in the first epoch. A DataLoader has its own
         batches and order, in one process; a stored run then goes on from the start of an epoch.
@@ -111,99 +106,97 @@ def fit(
     -------
     Run
     """
-    given = settings or TrainSettings()
-    if keywords:
-        given = TrainSettings.from_dict({**given.to_dict(), **keywords})
-    _check_arguments(network, space, callbacks, checkpoint_seconds)
-    check_optimizer(optimizer, given)
+    check_finite_number(checkpoint_seconds, "checkpoint_seconds", at_least=0)
+    if not isinstance(callbacks, Sequence) or not all(map(callable, callbacks)):
+        rule = "be a list of functions of an epoch's record"
+        raise InputTypeError("callbacks", rule, type(callbacks).__name__)
+    kinds = (network, nn.Module), (space, OutputSpace)
+    if not all(isinstance(given, kind) for given, kind in kinds):
+        got = f"{type(network).__name__} and {type(space).__name__}"
+        raise InputTypeError(f"`fit` takes a network, then a space; got {got}.")
     if resume and folder is None:
-        raise InputError(
-            "folder", f"be that of the run to continue with {arg('resume', True)}", "none"
-        )
-    train_data = as_examples(train, name="train")
-    valid_data = None if valid is None else as_examples(valid, name="valid")
-    _check_values(space, train_data)
-    if valid_data is not None:
-        _check_values(space, valid_data, scored=True)
-    weight = None if sample_weight is None else _check_weight(sample_weight, train_data)
-    path = None if folder is None else as_path(folder)
-    given, example = _first_example(train_data, given, stored=path is not None)
-    resolved = resolve_settings(given, space, len(train_data), kind_of(example, preprocessing))
-    machine = Machine.here(resolved.mixed_precision)
-    main, device = machine.is_first, machine.device
-    with (
-        torch.random.fork_rng(),
-        saying_what_is_safe(path),
-        ExitStack() as opened,
-    ):
-        network.to(device)
-        space.to(device)
-        z = _check_outputs(network, space, example, device)
-        _check_monitor(resolved, space, z, restore_best=restore_best, has_valid=valid is not None)
-        min_rows = _check_batches(resolved, network, example, train_data, machine)
-        built = build_optimizer(optimizer, network, space, resolved)
+        rule = f"be that of the run to continue with {arg('resume', True)}"
+        raise InputError("folder", rule, "none")
+    given = (settings or TrainSettings()).but(**keywords)
+    examples = as_examples(train, name="train")
+    scored = None if valid is None else as_examples(valid, name="valid")
+    _check_targets(space, examples)
+    if scored is not None:
+        _check_scored(space, scored)
+    weight = None if sample_weight is None else _check_weight(sample_weight, examples)
+    with torch.random.fork_rng():  # from which data may draw
+        first = examples.first()
+    if examples.loader is not None:
+        _check_loader(examples.loader, given, stored=folder is not None)
+        given = replace(given, batch_size=examples.loader.batch_size or len(first))
+        first = first[:1]
+    chosen = resolve_settings(given, space, len(examples), kind_of(first, preprocessing))
+    machine = Machine.here(chosen.mixed_precision)
+    store = None if folder is None else RunFolder.at(folder)
+    with torch.random.fork_rng():
+        network.to(machine.device)
+        space.to(machine.device)
+        z = _check_outputs(network, space, move(first, machine.device))
+        _check_monitor(chosen, space, z, restore_best=restore_best, has_valid=valid is not None)
+        descent = build_optimizer(optimizer, network, space, given, chosen)
         if optimizer is not None:
-            resolved = replace(resolved, lr=float(built.param_groups[0]["lr"]))
-        run = Run(network, space, path if main else None, monitor=resolved.monitor)
-        store = checkpoint = None
-        if path is not None:
-            made: Any = {} if optimizer is None else {"optimizer": describe_optimizer(built)}
-            sizes = [None if data is None else len(data) for data in (train_data, valid_data)]
-            made["data"] = dict(zip(("train", "valid"), sizes, strict=True))
-            made["preprocessing"] = getattr(preprocessing, "to_dict", lambda: preprocessing)()
-            made["spec"] = None  # whoever writes the folder knows
-            config = describe_run(network, space, settings=resolved.to_dict(), **made)
-            store = folder if isinstance(folder, RunFolder) else RunFolder(path)
-            opened.callback(store.close)
-            # the other processes may have no such disk
-            checkpoint = from_first(partial(store.open, config, space, resume=resume))
-        loop = Loop(
-            run,
-            resolved,
-            machine,
-            train_data,
-            valid_data,
-            built,
-            sample_weight=weight,
-            callbacks=callbacks,
-            min_rows=min_rows,
-            folder=path,
-            store=store if main else None,
-            restore_best=restore_best,
+            chosen = replace(chosen, lr=float(descent.param_groups[0]["lr"]))
+        batches = Batches(
+            examples,
+            chosen.batch_size,
+            shuffle=True,
+            seed=chosen.seed,
+            rank=machine.rank,
+            world=machine.processes,
+            least=_least_rows(chosen, network, examples, machine),
         )
-        show = progress if main else False
-        total = resolved.epochs * len(loop.batches)
-        first = 0 if checkpoint is None else checkpoint.position[0]
-        with progress_bar("training", total, show=None if show == "lines" else show) as bar:
-            if path is not None:
-                shutdown = GracefulShutdown(checkpoint_seconds, machine)
-                loop.shutdown = opened.enter_context(shutdown)
-            epoch_log = EpochLog(bar, resolved.epochs, lines=show == "lines")
-            epoch_log.begin(first)
-            loop.train(checkpoint, bar, epoch_log)
+        run = Run(network, space, monitor=chosen.monitor)
+        show = progress if machine.is_first else False
+        total = chosen.epochs * len(batches)
+        checkpoint = shutdown = None
+        with ExitStack() as opened:
+            if store is not None:
+                opened.enter_context(store.held())
+                more = {} if optimizer is None else {"optimizer": describe_optimizer(descent)}
+                config = describe_run(
+                    network,
+                    space,
+                    settings=chosen.to_dict(),
+                    **more,
+                    data={"train": len(examples), "valid": None if scored is None else len(scored)},
+                    preprocessing=getattr(preprocessing, "to_dict", lambda: preprocessing)(),
+                )
+                # the other processes may have no such disk
+                checkpoint = from_first(partial(store.open, config, space, resume=resume))
+                shutdown = opened.enter_context(GracefulShutdown(checkpoint_seconds, machine))
+                run.folder = store.path if machine.is_first else None
+            bar = progress_bar("training", total, show=None if show == "lines" else show)
+            log = EpochLog(opened.enter_context(bar), chosen.epochs, lines=show == "lines")
+            Loop(
+                run,
+                chosen,
+                machine,
+                batches,
+                scored,
+                descent,
+                log,
+                sample_weight=weight,
+                callbacks=callbacks,
+                store=store,
+                shutdown=shutdown,
+                restore_best=restore_best,
+            ).train(checkpoint)
     return run
 
 
-def _check_arguments(network: Any, space: Any, callbacks: Any, checkpoint_seconds: Any) -> None:
-    """Say what has the wrong type before anything is read or built."""
-    check_finite_number(checkpoint_seconds, "checkpoint_seconds", at_least=0)
-    if not isinstance(callbacks, Sequence) or not all(map(callable, callbacks)):
-        raise InputTypeError(
-            "callbacks", "be a list of functions of an epoch's record", type(callbacks).__name__
-        )
-    if not isinstance(space, OutputSpace) or not isinstance(network, nn.Module):
-        given = f"{type(network).__name__} and {type(space).__name__}"
-        raise InputTypeError(f"`fit` takes a network, then a space; got {given}.")
-
-
-def kind_of(inputs: Any, preprocessing: Any = None) -> InputKind:
+def kind_of(inputs: object, preprocessing: object = None) -> InputKind:
     """Return what inputs are, for the defaults, by how they are or were prepared."""
-    if not isinstance(inputs, Tensor) or inputs.ndim != 4:
-        if isinstance(inputs, Tensor) and is_sparse(inputs):
-            return "sparse rows"
-        scaling = getattr(preprocessing, "scaling", preprocessing)
-        return "binned rows" if isinstance(scaling, Standardizer) and scaling.knots else "rows"
-    return "images"
+    if getattr(inputs, "ndim", 0) == 4:
+        return "images"
+    if is_sparse(inputs):
+        return "sparse rows"
+    scaling = getattr(preprocessing, "scaling", preprocessing)
+    return "binned rows" if getattr(scaling, "knots", ()) else "rows"
 
 
 def resolve_settings(
@@ -212,21 +205,25 @@ def resolve_settings(
     """Return the settings with everything chosen: what they leave open follows from the space and
     the data.
     """
-    tasks = list(space.tasks.values()) if isinstance(space, TaskSpace) else []
-    classes = sorted(
-        (task for task in tasks if task.reads == "index"), key=lambda task: task.num_classes
-    )
+    tasks = space.tasks.values()
+    classes = [task for task in tasks if task.reads == "index"]
+    largest = max(classes, key=lambda task: task.num_classes, default=None)
     loss = "absolute" if any(task.loss == "absolute" for task in tasks) else "squared"
     if isinstance(space, CompositeSpace):
         loss = "composite"
-    elif isinstance(space, Sphere) and (classes or loss == "squared"):
-        loss = classes[-1].loss.name if classes else "squared_cosine"
-    counts: Any = {
-        "on_sphere": isinstance(space, Sphere),
-        "num_classes": classes[-1].num_classes if classes else 0,
-        "num_ranges": len(tasks) - len(classes),
-    }
-    reduction, lr = choose_rate(loss, inputs, settings.reduction, **counts)
+    elif space.on_sphere and largest is not None:
+        loss = largest.loss.name
+    elif space.on_sphere and loss == "squared":
+        loss = "squared_cosine"
+    num_classes = 0 if largest is None else largest.num_classes
+    reduction, lr = choose_rate(
+        loss,
+        inputs,
+        settings.reduction,
+        on_sphere=space.on_sphere,
+        num_classes=num_classes,
+        num_ranges=len(tasks) - len(classes),
+    )
     epochs, batch_size = choose_steps(num_examples, inputs)
     # on a CPU bf16 is slower, and emulated on old graphics cards
     has_bf16 = torch.cuda.is_available() and torch.cuda.is_bf16_supported(including_emulation=False)
@@ -234,35 +231,39 @@ def resolve_settings(
         epochs=epochs,
         batch_size=batch_size,
         lr=lr,
-        weight_decay=choose_weight_decay(num_examples, inputs, counts["num_classes"]),
+        weight_decay=choose_weight_decay(num_examples, inputs, num_classes),
         schedule=SCHEDULE,
         reduction=reduction,
         mixed_precision="bf16" if has_bf16 else None,
     )
 
 
-def _check_values(space: OutputSpace, data: Examples, *, scored: bool = False) -> None:
+def _check_targets(space: OutputSpace, data: Examples) -> None:
     """Check all values once, where they are in memory; count the classes of tasks that weigh them
-    by how rare they are. Numbers that are only scored may be out of bounds.
+    by how rare they are.
     """
-    tasks = space.tasks.values() if isinstance(space, TaskSpace) else ()
-    balances = not scored and any(task.class_weight == BALANCED for task in tasks)
+    balances = any(task.class_weight == BALANCED for task in space.tasks.values())
     if data.targets is None:
         if balances:
-            rule, advice = (
-                "be numbers for data that are not in memory",
-                "Call space.balance(targets) with all targets first.",
-            )
+            rule = "be numbers for data that are not in memory"
+            advice = "Call space.balance(targets) with all targets first."
             raise InputError("class_weight", rule, '"balanced"', advice)
         return
-    if scored and isinstance(space, TaskSpace):
-        for name, target in space.by_task(data.targets).items():
-            space.tasks[name].check_scored(target, name)
-    else:
-        space.check(data.targets)
+    space.check(data.targets)
     data.check_inputs()
-    if balances and isinstance(space, TaskSpace):
+    if balances:
         space.balance(data.targets)
+
+
+def _check_scored(space: OutputSpace, data: Examples) -> None:
+    """Check values that are only scored, where they are in memory: numbers may be out of bounds."""
+    if data.targets is None:
+        return
+    if not space.tasks:
+        space.check(data.targets)
+    for name, task in space.tasks.items():
+        task.check_scored(space.by_task(data.targets)[name], name)
+    data.check_inputs()
 
 
 def _check_weight(given: Any, data: Examples) -> Tensor:
@@ -278,28 +279,11 @@ def _check_weight(given: Any, data: Examples) -> Tensor:
     return weight
 
 
-def _first_example(
-    data: Examples, settings: TrainSettings, *, stored: bool
-) -> tuple[TrainSettings, Any]:
-    """Return the settings, with the size of the batches that a loader has, and the first inputs.
-    Shape (1, ...).
-    """
-    with torch.random.fork_rng():  # from which data may draw
-        first = data.first()
-    if data.loader is None:
-        return settings, first
-    _check_loader(data.loader, settings, stored=stored)
-    return replace(settings, batch_size=data.loader.batch_size or len(first)), first[:1]
-
-
 def _check_loader(loader: DataLoader[object], settings: TrainSettings, *, stored: bool) -> None:
     if settings.batch_size is not None:
-        raise InputError(
-            "batch_size", "be left out with a DataLoader, which has its own", settings.batch_size
-        )
-    own = [
-        part for part in (loader, loader.sampler) if getattr(part, "generator", None) is not None
-    ]
+        rule = "be left out with a DataLoader, which has its own"
+        raise InputError("batch_size", rule, settings.batch_size)
+    own = any(getattr(part, "generator", None) for part in (loader, loader.sampler))
     if stored and (own or loader.persistent_workers):
         raise InputError(
             "The DataLoader of a run that is stored",
@@ -310,16 +294,10 @@ def _check_loader(loader: DataLoader[object], settings: TrainSettings, *, stored
 
 
 @torch.no_grad()
-def _check_outputs(
-    network: nn.Module, space: OutputSpace, inputs: Any, device: torch.device
-) -> Tensor:
+def _check_outputs(network: nn.Module, space: OutputSpace, inputs: Any) -> Tensor:
     """Try the network on one example, before anything is written; return its output."""
     weight = next(network.parameters(), None)
-    if (
-        weight is not None
-        and inputs.is_floating_point()
-        and inputs.dtype == torch.float64 != weight.dtype
-    ):
+    if weight is not None and weight.dtype != torch.float64 == getattr(inputs, "dtype", None):
         raise InputTypeError(
             "The inputs",
             f"have the dtype of the network's weights, {weight.dtype}",
@@ -328,7 +306,7 @@ def _check_outputs(
         )
     was_training = network.training
     try:
-        z: Tensor = network.eval()(move(inputs, device))
+        z: Tensor = network.eval()(inputs)
     finally:
         network.train(was_training)
     check_output_width(z, space.dim)
@@ -336,57 +314,31 @@ def _check_outputs(
     return z
 
 
-def _check_batches(
-    settings: ResolvedSettings,
-    network: nn.Module,
-    example: Any,
-    data: Examples,
-    machine: Machine,
+def _least_rows(
+    settings: ResolvedSettings, network: nn.Module, data: Examples, machine: Machine
 ) -> int:
-    """Return how many examples each process must get in a step: 2 where the network cannot train on
-    one, else 1.
+    """Return how many examples each process must get in a step: 2 where the network normalizes over
+    them, else 1.
     """
-    size, processes, n = settings.batch_size, machine.processes, len(data)
-    fewest, last = min(size, n) // processes, n % size // processes
-    part = (
-        min(fewest, -(-size // (processes * settings.accumulate)))
-        if settings.accumulate > 1
-        else fewest
-    )
-    started = f"{processes} process{'es' * (processes > 1)}"
-    got = f"batch_size={size}, {started}, accumulate={settings.accumulate}, {n} examples"
+    size, processes = settings.batch_size, machine.processes
+    fewest = min(size, len(data)) // processes
+    got = f"batch_size={size}, {processes} process{'es' * (processes > 1)}, "
+    got += f"accumulate={settings.accumulate}, {len(data)} examples"
     if fewest == 0:
         raise InputError("Each process", "get an example per step", got, "Start fewer processes.")
-    if (part > 1 and last != 1) or not _needs_two(network, move(example, machine.device)):
+    if not any(isinstance(part, NORMS) for part in network.modules()):
         return 1
-    if part == 1:
+    if min(fewest, -(-size // (processes * settings.accumulate))) < 2:
         raise InputError(
             "The network normalizes over the batch, so each process",
             "get two examples or more at a time",
             got,
             "Use a larger batch, or compute it in fewer parts.",
         )
-    if data.loader is not None and not data.loader.drop_last:
+    if data.loader is not None and not data.loader.drop_last and len(data) % size == 1:
         rule = "have no batch of one, over which a network cannot normalize"
         raise InputError("The DataLoader", rule, None, "Build it with drop_last=True.")
     return 2
-
-
-@torch.no_grad()
-def _needs_two(network: nn.Module, example: Any) -> bool:
-    """Whether the network refuses to train on one example alone; asked of a copy, whose statistics
-    may change.
-    """
-    with torch.random.fork_rng():
-        try:
-            copy.deepcopy(network).train()(example)
-        except ValueError as error:
-            return "more than 1 value per channel" in str(error)
-        except (
-            Exception
-        ):  # a network that cannot be copied, or has trouble that training will meet and name
-            return False
-    return False
 
 
 @torch.no_grad()
@@ -394,22 +346,13 @@ def _check_monitor(
     settings: TrainSettings, space: OutputSpace, z: Tensor, *, restore_best: bool, has_valid: bool
 ) -> None:
     """Say at once that a measure to monitor will not be there."""
-    for name, value in {
-        "patience": settings.patience,
-        "monitor": settings.monitor,
-        "restore_best": restore_best or None,
-    }.items():
+    given = {"patience": settings.patience, "monitor": settings.monitor}
+    for name, value in (given | {"restore_best": restore_best or None}).items():
         if not has_valid and value is not None:
-            raise InputError(
-                name, "be left out where there is no validation data to compare epochs by", value
-            )
-    if settings.monitor is not None:
-        predicted: dict[str, Tensor] = {}
-        with suppress(
-            InputError
-        ):  # an untrained network may point nowhere; the first epoch will tell
-            predicted = space.predict_by_task(z)
-        if predicted:
-            choose(
-                settings.monitor, measure(space, predicted, predicted), what="measure to monitor"
-            )
+            rule = "be left out where there is no validation data to compare epochs by"
+            raise InputError(name, rule, value)
+    predicted = {}
+    with suppress(InputError):  # an untrained network may point nowhere; the first epoch will tell
+        predicted = space.predict_by_task(z)
+    if settings.monitor is not None and predicted:
+        choose(settings.monitor, measure(space, predicted, predicted), what="measure to monitor")

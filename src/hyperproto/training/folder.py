@@ -26,11 +26,11 @@ anything a file names.
 """
 
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, nullcontext, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import fields
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import torch
 from safetensors import SafetensorError, safe_open
@@ -39,6 +39,7 @@ from torch import Tensor
 from hyperproto._core.errors import InputError, NonFiniteLossError, StorageError, arg
 from hyperproto._core.files import (
     append_json_line,
+    as_path,
     make_folder,
     new_folder,
     owning,
@@ -49,6 +50,7 @@ from hyperproto._core.files import (
     write_json,
     write_json_lines,
 )
+from hyperproto._core.processes import is_first
 from hyperproto.prototypes import Prototypes
 from hyperproto.spaces import OutputSpace
 from hyperproto.spec import RunSpec
@@ -71,22 +73,42 @@ class RunFolder(PathLike[str]):
 
     def __init__(self, path: Path, spec: RunSpec | None = None) -> None:
         self.path, self.spec = path, spec
-        self._opened, self._is_owned = ExitStack(), False
+        self._is_held = False
+
+    @classmethod
+    def at(cls, folder: str | PathLike[str]) -> Self:
+        """Return the folder of a path, or one that is held already as it is."""
+        return folder if isinstance(folder, cls) else cls(as_path(folder))
 
     def __fspath__(self) -> str:
         return str(self.path)
 
     @contextmanager
-    def owned(self) -> Iterator[None]:
-        """Keep other processes and threads from opening the folder while the block lasts; blocks
-        may be nested.
+    def held(self) -> Iterator[None]:
+        """Keep other processes and threads from the folder while the block lasts; blocks may be
+        nested. A failure to write says what the run can be resumed from.
         """
-        with nullcontext() if self._is_owned else owning(make_folder(self.path)):
-            before, self._is_owned = self._is_owned, True
+        if self._is_held or not is_first():
+            yield
+            return
+        with owning(make_folder(self.path)):
+            self._is_held = True
             try:
                 yield
+            except StorageError as error:
+                got, advice = error.got, self._say_what_is_safe(error)
+                raise StorageError(error.argument, error.rule, got, advice) from error
             finally:
-                self._is_owned = before
+                self._is_held = False
+
+    def _say_what_is_safe(self, error: StorageError) -> str:
+        if not self.path.is_dir():
+            return "The folder of the run was removed."
+        if (position := stored_position(self.path)) is None:
+            return "Nothing can be resumed yet."
+        epoch, step = position
+        advice = f"The last checkpoint (epoch {epoch + 1}, {step} steps done) is intact"
+        return advice + ("." if error.got is None else ": make room, then resume the run.")
 
     @contextmanager
     def started(self) -> Iterator[None]:
@@ -96,9 +118,12 @@ class RunFolder(PathLike[str]):
         A process that is killed leaves a folder that can be resumed; one that meets a mistake
         leaves none, or what a run that was killed had left before.
         """
+        if not is_first():
+            yield
+            return
         assert self.spec is not None
         path, features = self.path / SPEC, self.path / FEATURES
-        with self.owned():
+        with self.held():
             take_folder(self.path)
             killed = read_json(path) if path.is_file() else None
             had_features = features.is_file()
@@ -107,26 +132,26 @@ class RunFolder(PathLike[str]):
                 yield
             except BaseException:
                 if not (self.path / "config.json").is_file():
-                    with suppress(OSError):
-                        if not had_features:
-                            features.unlink(missing_ok=True)
-                        if killed is not None:
-                            write_json(path, killed)
-                        else:
-                            path.unlink()
-                            self.path.rmdir()  # where nothing else is in it
+                    self._take_back(killed, keeps_features=had_features)
                 raise
+
+    def _take_back(self, killed: object, *, keeps_features: bool) -> None:
+        with suppress(OSError):
+            if not keeps_features:
+                (self.path / FEATURES).unlink(missing_ok=True)
+            if killed is not None:
+                write_json(self.path / SPEC, killed)
+                return
+            (self.path / SPEC).unlink()
+            self.path.rmdir()  # where nothing else is in it
 
     def open(
         self, config: dict[str, Any], space: OutputSpace, *, resume: bool
     ) -> Checkpoint | None:
         """Start a run, or return the moment to continue from; None where the first step is still to
         come.
-
-        Until :meth:`close` no other process can open the folder.
         """
-        self._opened.enter_context(self.owned())
-        config["spec"] = self.spec and self.spec.to_dict()
+        config["spec"] = None if self.spec is None else self.spec.to_dict()
         if resume and (self.path / "config.json").is_file():
             stored = read_config(self.path)
             given = plain(config)  # tuples become lists, as on their way to the file
@@ -143,10 +168,6 @@ class RunFolder(PathLike[str]):
         for path, prototypes in prototype_files(self.path, space).items():
             prototypes.save(path)
         return None
-
-    def close(self) -> None:
-        """Let other processes use the folder."""
-        self._opened.close()
 
     def end_epoch(self, run: Run, times: dict[str, Any]) -> None:
         """Write an epoch and its weights; the checkpoint that makes it final comes after."""
@@ -183,24 +204,6 @@ class RunFolder(PathLike[str]):
         write_json_lines(
             self.path / "times.jsonl", (line for line in times if line["epoch"] < epoch)
         )
-
-
-@contextmanager
-def saying_what_is_safe(folder: Path | None) -> Iterator[None]:
-    """Add to a failure to write what a run can be resumed from."""
-    try:
-        yield
-    except StorageError as error:
-        if folder is None:
-            raise
-        advice = "Nothing can be resumed yet."
-        if not folder.is_dir():
-            advice = "The folder of the run was removed."
-        elif position := stored_position(folder):
-            epoch, step = position
-            advice = f"The last checkpoint (epoch {epoch + 1}, {step} steps done) is intact"
-            advice += "." if error.got is None else ": make room, then resume the run."
-        raise StorageError(error.argument, error.rule, error.got, advice) from error
 
 
 def prototype_files(folder: Path, space: OutputSpace) -> dict[Path, Prototypes]:
@@ -354,7 +357,7 @@ def _is_features(path: Path) -> bool:
 
 
 def explain_failure(
-    error: NonFiniteLossError, ids: Tensor, batch: Any, folder: Path | None
+    error: NonFiniteLossError, ids: Tensor, batch: Any, store: RunFolder | None
 ) -> NonFiniteLossError:
     """Save a batch whose loss is not finite where there is a folder, and return the error with what
     is known added.
@@ -363,8 +366,8 @@ def explain_failure(
     """
     rows = ", ".join(map(str, ids[:NAMED].tolist())) + (", ..." if len(ids) > NAMED else "")
     known = f"Its {len(ids)} examples are rows {rows} of the data"
-    if folder is not None and folder.is_dir():
-        path = folder / "failed_batch.safetensors"
+    if store is not None and store.path.is_dir():
+        path = store.path / "failed_batch.safetensors"
         tensors = {"ids": ids.contiguous()}
         for name, part in zip(("inputs", "targets"), batch, strict=True):
             named = (

@@ -64,52 +64,41 @@ MakeOptimizer: TypeAlias = Callable[[list[nn.Parameter]], Optimizer]
 EXAMPLE = "Pass a function of parameters: lambda parameters: torch.optim.AdamW(parameters, lr=1e-3)"
 
 
-def check_optimizer(make: Any, settings: TrainSettings) -> None:
-    """Say before anything is built that an optimizer is none, or that settings would be ignored
-    next to it.
+def build_optimizer(
+    make: object,
+    network: nn.Module,
+    space: nn.Module,
+    given: TrainSettings,
+    chosen: ResolvedSettings,
+) -> AnyOptimizer:
+    """Return the optimizer of all parameters of a network and a space: by default that of the
+    settings as chosen; those given must not speak of another.
     """
+    parameters = [*network.parameters(), *space.parameters()]
     if make is None:
-        return
-    if not callable(make):
-        raise InputTypeError(
-            "optimizer", "be a function that makes one", type(make).__name__, f"{EXAMPLE}."
+        return GradientDescent(
+            parameters,
+            lr=chosen.lr,
+            momentum=chosen.momentum,
+            weight_decay=chosen.weight_decay,
         )
+    if not callable(make):
+        rule = "be a function that makes one"
+        raise InputTypeError("optimizer", rule, type(make).__name__, f"{EXAMPLE}.")
     own = {"lr": None, "momentum": MOMENTUM, "weight_decay": None}
     for name, default in own.items():
-        if getattr(settings, name) != default:
-            raise InputError(
-                name, "be left out with `optimizer`, which has its own", getattr(settings, name)
-            )
-
-
-def build_optimizer(
-    make: MakeOptimizer | None, network: nn.Module, space: nn.Module, settings: ResolvedSettings
-) -> AnyOptimizer:
-    """Return the optimizer of all parameters of a network and a space, by default that of the
-    settings.
-    """
-    parameters = list(nn.ModuleList([network, space]).parameters())
-    if make is None:
-        options = {
-            "lr": settings.lr,
-            "momentum": settings.momentum,
-            "weight_decay": settings.weight_decay,
-        }
-        return GradientDescent(parameters, **options)
+        if getattr(given, name) != default:
+            rule = "be left out with `optimizer`, which has its own"
+            raise InputError(name, rule, getattr(given, name))
     built = make([parameter for parameter in parameters if parameter.requires_grad])
+    kind = type(built).__name__
     if not isinstance(built, Optimizer):
-        raise InputTypeError(
-            "optimizer", "return a torch.optim.Optimizer", type(built).__name__, f"{EXAMPLE}."
-        )
-    closure = inspect.signature(type(built).step).parameters.get("closure")
+        raise InputTypeError("optimizer", "return a torch.optim.Optimizer", kind, f"{EXAMPLE}.")
+    closure = inspect.signature(built.step).parameters.get("closure")
     if closure is not None and closure.default is inspect.Parameter.empty:
-        raise InputError(
-            "optimizer", "take steps without computing the loss again", type(built).__name__
-        )
-    known = {id(parameter) for parameter in parameters}
-    if any(
-        id(parameter) not in known for group in built.param_groups for parameter in group["params"]
-    ):
+        raise InputError("optimizer", "take steps without computing the loss again", kind)
+    known = set(map(id, parameters))
+    if any(id(each) not in known for group in built.param_groups for each in group["params"]):
         raise InputError("optimizer", "have parameters of this network and space alone", "others")
     return built
 

@@ -13,7 +13,7 @@ import torch
 from torch import nn
 
 from hyperproto._core.files import as_path
-from hyperproto._core.processes import derive_seed, from_first, is_first
+from hyperproto._core.processes import derive_seed, from_first
 from hyperproto.data import Source
 from hyperproto.data.giveaway import find_giveaways
 from hyperproto.data.source import resized
@@ -81,7 +81,7 @@ def train(
         and any((store.path / name).is_file() for name in ("config.json", SPEC))
     ):
         return resume_run(store.path, say=say, **options)
-    with store.started() if store is not None and is_first() else nullcontext():
+    with nullcontext() if store is None else store.started():
         read, before = (
             partial(build_source, spec.data, seed=spec.train.seed),
             run_before(spec.network),
@@ -125,9 +125,7 @@ def resume_run(
     """
     place = as_path(folder)
     store = RunFolder(place)
-    with (
-        store.owned() if is_first() and place.is_dir() else nullcontext()
-    ):  # from before it is read
+    with store.held() if place.is_dir() else nullcontext():  # from before it is read
         if epochs is not None:
             from_first(lambda: extend_run(place, epochs))
         spec, position = from_first(lambda: (stored_spec(place), stored_position(place)))
