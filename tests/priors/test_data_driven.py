@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+from threadpoolctl import threadpool_limits
 
 import hyperproto as hp
 from hyperproto._core.errors import InputError, InputTypeError
@@ -52,6 +53,17 @@ def test_a_class_with_one_example_among_many_is_seen():
     labels[10_000:20_000], labels[15_003], labels[20_000:] = 1, 2, 3
     x = torch.nn.functional.one_hot(labels, 4) + 0.01 * torch.arange(30_000).remainder(7)[:, None]
     assert from_data(x, labels).known.all()
+
+
+def test_the_number_of_threads_changes_nothing(generator):
+    labels = torch.arange(300) % 60
+    x = torch.randn(300, 2_500, generator=generator)
+    x += torch.randn(60, 2_500, generator=generator)[labels]
+    with threadpool_limits(limits=1):
+        one = from_data(x, labels)
+    with threadpool_limits(limits=2):
+        two = from_data(x, labels)
+    np.testing.assert_array_equal(one.similarity, two.similarity)
 
 
 def test_very_many_columns_are_mixed(generator):

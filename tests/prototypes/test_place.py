@@ -1,12 +1,15 @@
 import math
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 import torch
 from threadpoolctl import threadpool_limits
 
 from hyperproto import place
 from hyperproto._core.errors import InputError
+
+VECTORS = np.random.default_rng(1).standard_normal((150, 211))
 
 
 @pytest.mark.parametrize(("classes", "dim"), [(2, 2), (3, 2), (4, 3), (10, 9), (10, 30), (100, 99)])
@@ -74,12 +77,21 @@ def test_a_seed_fixes_the_result_bit_for_bit(method):
     assert torch.equal(first.vectors, second.vectors)
 
 
-def test_the_number_of_threads_and_workers_changes_nothing():
+@pytest.mark.parametrize(
+    ("classes", "dim", "options"),
+    [
+        (40, 7, {"effort": "fast"}),  # a search
+        (700, 105, {"method": "codes"}),  # made by a QR decomposition
+        (150, 8, {"method": "project", "prior": VECTORS}),  # laid out by singular vectors
+    ],
+)
+def test_the_number_of_threads_and_workers_changes_nothing(classes, dim, options):
     with threadpool_limits(limits=1):
-        one = place(40, 7, seed=1, effort="fast", workers=1)
+        one = place(classes, dim, seed=1, workers=1, **options)
     with threadpool_limits(limits=2):
-        two = place(40, 7, seed=1, effort="fast", workers=2)
+        two = place(classes, dim, seed=1, workers=2, **options)
     assert torch.equal(one.vectors, two.vectors)
+    assert one.certificate == two.certificate
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import os
 import signal
 import warnings
 from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
@@ -105,13 +105,15 @@ def free_memory() -> float:
     return float(psutil.virtual_memory().available)
 
 
-def one_thread() -> AbstractContextManager[object]:
-    """Hold numpy's and scipy's linear algebra to one thread: their number changes the last bits of
-    a sum.
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Hold linear algebra to one thread, for a block or a decorated function: how many there are
+    changes the last bits of what it computes.
     """
     from threadpoolctl import threadpool_limits
 
-    return threadpool_limits(limits=1)
+    with threadpool_limits(limits=1):
+        yield
 
 
 def run_tasks(

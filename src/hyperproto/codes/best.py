@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from hyperproto._core.checks import choose
+from hyperproto._core.processes import one_thread
 from hyperproto.codes.certificate import (
     MEETS,
     Code,
@@ -81,6 +82,7 @@ def best_code(
     return known
 
 
+@one_thread()
 def known_code(num_points: int, dim: int, *, seed: int = 0) -> Code | None:
     """Return the best code that needs no search: a closed form, else the better of the zoo's and
     the registry's.

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hyperproto._core.checks import choose
-from hyperproto._core.processes import derive_seed, one_thread
+from hyperproto._core.processes import derive_seed
 from hyperproto.codes.joint import ranked_points
 from hyperproto.codes.measure import Array, random_points, row_blocks, unit_rows
 from hyperproto.codes.ranking import Ranking
@@ -43,16 +43,13 @@ def extend_code(fixed: Array, count: int, *, effort: str = "balanced", seed: int
     0.707107
     """
     starts, iterations = _budget(len(fixed), fixed.shape[1], count, effort)
-    with one_thread():
-        fixed = np.ascontiguousarray(fixed, dtype=np.float64)
-        begin = np.stack(
-            [_start(fixed, count, derive_seed(seed, "extend", k)) for k in range(starts)]
-        )
-        ends = _descend(fixed, begin, FIRST, iterations)
-        largest = SmoothMaxWithFixedPoints(fixed, 1, count).largest_cosines
-        order = np.argsort(largest(ends), kind="stable")[:FINALISTS]
-        ends = np.concatenate([_descend(fixed, ends[[k]], LAST, iterations) for k in order])
-        best: Array = ends[largest(ends).argmin()]
+    fixed = np.ascontiguousarray(fixed, dtype=np.float64)
+    begin = np.stack([_start(fixed, count, derive_seed(seed, "extend", k)) for k in range(starts)])
+    ends = _descend(fixed, begin, FIRST, iterations)
+    largest = SmoothMaxWithFixedPoints(fixed, 1, count).largest_cosines
+    order = np.argsort(largest(ends), kind="stable")[:FINALISTS]
+    ends = np.concatenate([_descend(fixed, ends[[k]], LAST, iterations) for k in order])
+    best: Array = ends[largest(ends).argmin()]
     return best
 
 
@@ -116,8 +113,7 @@ def extend_ranked(
     shape = len(similarity) - len(fixed), fixed.shape[1]
     anchors = np.flatnonzero(members >= len(fixed))
     ranking = Ranking(similarity[np.ix_(members[anchors], members)], anchors)
-    with one_thread():
-        toward = _toward_prior(fixed, similarity, members)
+    toward = _toward_prior(fixed, similarity, members)
     turned = (
         (k, random_points(*shape, derive_seed(seed, "beside", k)))
         for k in range(RANKED_STARTS[effort])

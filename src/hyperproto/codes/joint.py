@@ -21,7 +21,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from hyperproto._core.processes import one_thread, run_tasks
+from hyperproto._core.processes import run_tasks
 from hyperproto._core.progress import report_progress
 from hyperproto.codes.certificate import separation_bound
 from hyperproto.codes.measure import Array, random_points, unit_rows
@@ -93,12 +93,9 @@ def separate_points(layout: Array, max_cosine: float, *, iterations: int = 200) 
     (True, True)
     """
     x = layout.reshape(-1)
-    with one_thread():
-        for firmness in FIRMNESS:
-            objective = partial(
-                _near_layout, layout=layout, max_cosine=max_cosine, firmness=firmness
-            )
-            x = minimize(objective, x, iterations=iterations, tolerance=1e-8)
+    for firmness in FIRMNESS:
+        objective = partial(_near_layout, layout=layout, max_cosine=max_cosine, firmness=firmness)
+        x = minimize(objective, x, iterations=iterations, tolerance=1e-8)
     return unit_rows(x.reshape(layout.shape))
 
 
@@ -214,9 +211,7 @@ def _descend(
         smooth = SmoothMaxWithFixedPoints(fixed, 1, len(start))
     joint = Joint(smooth, ranking, members, weight=weight, dim=start.shape[1], fixed=fixed)
     x = start.reshape(-1)
-    with one_thread():
-        for exponent in EXPONENTS:
-            smooth.exponent = exponent
-            x = minimize(joint, x, iterations=iterations, tolerance=1e-7)
-        value = joint(x)[0]
-    return value, unit_rows(x.reshape(start.shape))
+    for exponent in EXPONENTS:
+        smooth.exponent = exponent
+        x = minimize(joint, x, iterations=iterations, tolerance=1e-7)
+    return joint(x)[0], unit_rows(x.reshape(start.shape))

@@ -79,6 +79,7 @@ class EdgeHinge:
         return cosines
 
 
+@one_thread()
 def tiled_descent(num_points: int, dim: int, *, rounds: int, seed: int) -> Array:
     """Place many points, keeping only the edges near a falling threshold; returns the best seen in
     any pass.
@@ -90,20 +91,19 @@ def tiled_descent(num_points: int, dim: int, *, rounds: int, seed: int) -> Array
     best, lowest, threshold = points, 1.0, math.inf
     bound = separation_bound(num_points, dim)
     memory = max(2, min(8, MEMORY_BYTES // (16 * points.size)))
-    with one_thread():
-        for turn in range(rounds):
-            if math.isinf(threshold):
-                threshold = FIRST * max_cosine(points)
-            edges = near_pairs(points, threshold - MARGIN)
-            hinge = EdgeHinge(edges, points.shape, threshold)
-            largest = hinge.max_cosine(points)
-            if largest < lowest:
-                best, lowest = points, largest
-            if largest < STAY * threshold and len(edges[0]) < EDGES_PER_POINT * num_points:
-                threshold = hinge.threshold = FALL * min(threshold, largest)
-            x = minimize(hinge, points.reshape(-1), iterations=STEPS, tolerance=1e-9, memory=memory)
-            points = unit_rows(x.reshape(points.shape))
-            report_progress(turn + 1, rounds, f"maximum cosine {lowest:.6f}, bound {bound:.6f}")
+    for turn in range(rounds):
+        if math.isinf(threshold):
+            threshold = FIRST * max_cosine(points)
+        edges = near_pairs(points, threshold - MARGIN)
+        hinge = EdgeHinge(edges, points.shape, threshold)
+        largest = hinge.max_cosine(points)
+        if largest < lowest:
+            best, lowest = points, largest
+        if largest < STAY * threshold and len(edges[0]) < EDGES_PER_POINT * num_points:
+            threshold = hinge.threshold = FALL * min(threshold, largest)
+        x = minimize(hinge, points.reshape(-1), iterations=STEPS, tolerance=1e-9, memory=memory)
+        points = unit_rows(x.reshape(points.shape))
+        report_progress(turn + 1, rounds, f"maximum cosine {lowest:.6f}, bound {bound:.6f}")
     return min(best, points, key=max_cosine)
 
 
@@ -136,14 +136,11 @@ def many_ranked_points(
     points, goal = start, random_max_cosine(*start.shape)
     threshold = max_cosine(points)
     share = len(points) / STIFFNESS  # separation is a sum over points, Equation 6 a mean
-    with one_thread():
-        for turn in range(rounds):
-            threshold = max(goal, RANKED_FALL * threshold)
-            hinge = EdgeHinge(near_pairs(points, threshold - MARGIN), points.shape, threshold)
-            joint = Joint(hinge, ranking, members, weight=weight * share, dim=points.shape[1])
-            x = minimize(
-                joint, points.reshape(-1), iterations=STEPS, tolerance=1e-9 * share, memory=5
-            )
-            points = unit_rows(x.reshape(points.shape))
-            report_progress(turn + 1, rounds)
+    for turn in range(rounds):
+        threshold = max(goal, RANKED_FALL * threshold)
+        hinge = EdgeHinge(near_pairs(points, threshold - MARGIN), points.shape, threshold)
+        joint = Joint(hinge, ranking, members, weight=weight * share, dim=points.shape[1])
+        x = minimize(joint, points.reshape(-1), iterations=STEPS, tolerance=1e-9 * share, memory=5)
+        points = unit_rows(x.reshape(points.shape))
+        report_progress(turn + 1, rounds)
     return points

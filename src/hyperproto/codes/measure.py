@@ -61,6 +61,7 @@ def can_measure(num_points: int, dim: int) -> bool:
     return dim <= FEW_DIMS or num_points**2 * dim <= ALL_PAIRS
 
 
+@one_thread()
 def max_cosine(points: Array) -> float:
     """Return the largest cosine between two different points, the objective of Equation 4. Unit
     rows.
@@ -71,17 +72,17 @@ def max_cosine(points: Array) -> float:
         distances, _ = KDTree(points).query(points, k=2)
         return float(1 - np.square(distances[:, 1]).min() / 2)
     blocks, largest = list(row_blocks(len(points))), -1.0
-    with one_thread():
-        for k, block in enumerate(blocks):
-            rows = points[block].astype(np.float64, copy=False)
-            for other in blocks[k:]:  # each pair once
-                tile = rows @ points[other].astype(np.float64, copy=False).T
-                if other is block:
-                    np.fill_diagonal(tile, -np.inf)
-                largest = max(largest, float(tile.max()))
+    for k, block in enumerate(blocks):
+        rows = points[block].astype(np.float64, copy=False)
+        for other in blocks[k:]:  # each pair once
+            tile = rows @ points[other].astype(np.float64, copy=False).T
+            if other is block:
+                np.fill_diagonal(tile, -np.inf)
+            largest = max(largest, float(tile.max()))
     return min(largest, 1.0)
 
 
+@one_thread()
 def sampled_max_cosine(points: Array, sample: int, *, seed: int) -> float:
     """Return the largest cosine between a sample of points and all others: never more than
     :func:`max_cosine`.
@@ -90,20 +91,19 @@ def sampled_max_cosine(points: Array, sample: int, *, seed: int) -> float:
         np.random.default_rng(seed).choice(len(points), min(sample, len(points)), replace=False)
     )
     rows, largest = points[chosen], -1.0
-    with one_thread():
-        for block in row_blocks(len(points), TILE // 16):
-            part = rows @ points[block].T
-            own = (chosen >= block.start) & (chosen < block.stop)
-            part[own, chosen[own] - block.start] = -np.inf
-            largest = max(largest, float(part.max()))
+    for block in row_blocks(len(points), TILE // 16):
+        part = rows @ points[block].T
+        own = (chosen >= block.start) & (chosen < block.stop)
+        part[own, chosen[own] - block.start] = -np.inf
+        largest = max(largest, float(part.max()))
     return min(largest, 1.0)
 
 
+@one_thread()
 def separation(points: Array) -> Separation:
     """Return the minimum, mean and maximum cosine distance over all pairs. Unit rows."""
     count, wide = len(points), points.astype(np.float64, copy=False)
-    with one_thread():
-        lowest = min(float((wide[rows] @ wide.T).min()) for rows in row_blocks(count, count))
+    lowest = min(float((wide[rows] @ wide.T).min()) for rows in row_blocks(count, count))
     # sum over i != j of p_i.p_j = |sum of p_i|^2 - K, so the mean needs no pass over pairs
     total = float(np.square(points.sum(axis=0, dtype=np.float64)).sum()) - count
     return Separation(

@@ -5,7 +5,6 @@ Equation 6.
 import numpy as np
 from numpy.typing import NDArray
 
-from hyperproto._core.processes import one_thread
 from hyperproto._core.progress import report_progress
 from hyperproto.codes.measure import Array, nearest_neighbors, random_points, unit_rows
 from hyperproto.codes.ranking import Ranking
@@ -87,11 +86,10 @@ def paper_descent(
     Array, shape (num_points, dim), unit rows.
     """
     points = random_points(num_points, dim, seed)
-    with one_thread():
-        for step in range(steps):
-            gradient = separation_gradient(points)[1]
-            if ranking is not None:
-                gradient[members] += weight * ranking(points[members])[1]
-            points = unit_rows(points - RATE * gradient)
-            report_progress(step, steps)
+    for step in range(steps):
+        gradient = separation_gradient(points)[1]
+        if ranking is not None:
+            gradient[members] += weight * ranking(points[members])[1]
+        points = unit_rows(points - RATE * gradient)
+        report_progress(step, steps)
     return points

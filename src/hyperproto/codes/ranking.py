@@ -25,7 +25,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from hyperproto._core.processes import derive_seed, one_thread
+from hyperproto._core.processes import derive_seed
 from hyperproto._core.progress import report_progress
 from hyperproto.codes.certificate import PriorAgreement
 from hyperproto.codes.measure import Array, row_blocks
@@ -112,20 +112,19 @@ def assign(points: Array, weights: Array, *, starts: int, seed: int) -> NDArray[
     np.fill_diagonal(cosines, 0)
     rng = np.random.default_rng(derive_seed(seed, "assignment"))
     best, highest = np.arange(len(points)), -math.inf
-    with one_thread():
-        for start in range(starts):
-            options = {"maximize": True, "rng": rng, "P0": "randomized" if start else "barycenter"}
-            found = quadratic_assignment(weights, cosines, method="faq", options=options)
-            if found.fun > highest:
-                best, highest = found.col_ind, found.fun
-            report_progress(start + 1, starts)
-        if len(points) <= SWAPPED:
-            options = {
-                "maximize": True,
-                "rng": rng,
-                "partial_guess": np.stack([np.arange(len(best)), best], axis=1),
-            }
-            best = quadratic_assignment(weights, cosines, method="2opt", options=options).col_ind
+    for start in range(starts):
+        options = {"maximize": True, "rng": rng, "P0": "randomized" if start else "barycenter"}
+        found = quadratic_assignment(weights, cosines, method="faq", options=options)
+        if found.fun > highest:
+            best, highest = found.col_ind, found.fun
+        report_progress(start + 1, starts)
+    if len(points) <= SWAPPED:
+        options = {
+            "maximize": True,
+            "rng": rng,
+            "partial_guess": np.stack([np.arange(len(best)), best], axis=1),
+        }
+        best = quadratic_assignment(weights, cosines, method="2opt", options=options).col_ind
     return best
 
 

@@ -2,7 +2,7 @@
 best.
 
 A start and a hardening are pure functions of their arguments, so they give the same bits in
-whichever process they run. Starts with the symmetry of a finite group, and hops that move points of
+whichever process they run, always on one thread. Starts with the symmetry of a finite group, and hops that move points of
 the best candidates into holes, were tried: neither ends lower than random starts in the same time.
 """
 
@@ -86,9 +86,8 @@ def _measured(points: Array) -> Candidate:
 def random_start(num_points: int, dim: int, seed: int, index: int, bound: float) -> Candidate:
     """Converge one start from points drawn at random."""
     rng = np.random.default_rng(derive_seed(seed, "start", index))
-    with one_thread():
-        points = unit_rows(rng.standard_normal((num_points, dim)))
-        return _measured(_converge(points, FIRST_EXPONENTS[index % len(FIRST_EXPONENTS)], bound))
+    points = unit_rows(rng.standard_normal((num_points, dim)))
+    return _measured(_converge(points, FIRST_EXPONENTS[index % len(FIRST_EXPONENTS)], bound))
 
 
 def adapted_start(
@@ -96,10 +95,9 @@ def adapted_start(
 ) -> Candidate:
     """Converge one start from given code number ``index``; its first turn adds next to no noise."""
     rng = np.random.default_rng(derive_seed(seed, "adapted", index, turn))
-    with one_thread():
-        points = adapt_code(code, num_points, dim, rng, noise=0.01 if turn else 1e-6)
-        exponent = ADAPTED_EXPONENTS[turn % len(ADAPTED_EXPONENTS)]
-        return _measured(_converge(points, exponent, bound))
+    points = adapt_code(code, num_points, dim, rng, noise=0.01 if turn else 1e-6)
+    exponent = ADAPTED_EXPONENTS[turn % len(ADAPTED_EXPONENTS)]
+    return _measured(_converge(points, exponent, bound))
 
 
 def harden(candidate: Candidate, bound: float) -> Candidate:
@@ -114,16 +112,15 @@ def harden(candidate: Candidate, bound: float) -> Candidate:
     iterations = 100 if dim <= 5 or large else 250 if dim < MANY_DIMS else 400
     begins = [12] if dim <= 5 else [12, 7] if dim < MANY_DIMS else [3] if large else [1]
     best, smooth = candidate, SmoothMax(*candidate.points.shape)
-    with one_thread():
-        for begin in begins:
-            points = candidate.points
-            for first, last in ((begin, 13), (14, 20)):
-                exponents = [2**k for k in range(first, last + 1)]
-                points = descend(smooth, points, exponents, iterations=iterations, tolerance=1e-6)
-                for end in (points, polish(points, exponent=2**last)):
-                    best = min(best, _measured(end), key=lambda c: c.cosine)
-                    if best.cosine <= bound + 1e-13:
-                        return best
+    for begin in begins:
+        points = candidate.points
+        for first, last in ((begin, 13), (14, 20)):
+            exponents = [2**k for k in range(first, last + 1)]
+            points = descend(smooth, points, exponents, iterations=iterations, tolerance=1e-6)
+            for end in (points, polish(points, exponent=2**last)):
+                best = min(best, _measured(end), key=lambda c: c.cosine)
+                if best.cosine <= bound + 1e-13:
+                    return best
     return best
 
 
@@ -181,6 +178,7 @@ class Search:
         del self.best[POPULATION:]
 
 
+@one_thread()
 def optimize(
     num_points: int,
     dim: int,

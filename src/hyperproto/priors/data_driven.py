@@ -24,7 +24,7 @@ from torch.nn import functional
 
 from hyperproto._core.checks import check_integer
 from hyperproto._core.errors import InputError, InputTypeError
-from hyperproto._core.processes import derive_seed
+from hyperproto._core.processes import derive_seed, one_thread
 from hyperproto.data.preprocessing import Standardizer, is_sparse, take_rows, to_scipy
 from hyperproto.data.source import draw_rows
 from hyperproto.priors.prior import Missing, Prior, handle_missing
@@ -48,6 +48,7 @@ THRESHOLD = 0.8
 BATCH = 250
 
 
+@one_thread()
 def from_data(
     inputs: Tensor | NDArray[np.generic],
     labels: Tensor | NDArray[np.generic],

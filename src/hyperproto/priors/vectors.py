@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from hyperproto._core.errors import InputError, InputTypeError
 from hyperproto._core.files import as_path
+from hyperproto._core.processes import one_thread
 from hyperproto.priors.prior import (
     FREE,
     Missing,
@@ -259,6 +260,7 @@ def look_up(
     return ClassVectors(table, known, source, (*notes, *found_out))
 
 
+@one_thread()
 def cosine_prior(vectors: ClassVectors, names: tuple[str, ...] | None) -> Prior:
     """Return the prior of vectors: finite, none of them zero, with a note on duplicates."""
     table, known, source, notes = vectors

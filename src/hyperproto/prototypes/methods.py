@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from hyperproto._core.checks import check_finite_number
 from hyperproto._core.errors import InputError, InputTypeError, arg
-from hyperproto._core.processes import derive_seed, one_thread
+from hyperproto._core.processes import derive_seed
 from hyperproto.codes import joint
 from hyperproto.codes.best import MATRIX_POINTS, best_code, known_code
 from hyperproto.codes.certificate import Code, PriorAgreement, certify
@@ -300,8 +300,7 @@ def _search_from(padded: Code, seed: int) -> Code:
     """
     num_points, dim = padded.points.shape
     turned = _turn_to_empty_axes(padded, seed).points
-    with one_thread():
-        moved = descend(SmoothMax(num_points, dim), turned, DESCENT, iterations=100)
+    moved = descend(SmoothMax(num_points, dim), turned, DESCENT, iterations=100)
     starts = Effort.named("fast", num_points, dim).starts
     searched, _ = optimize(num_points, dim, effort=Effort(starts, finalists=0), seed=seed)
     method = f"descent from {padded.certificate.method}"

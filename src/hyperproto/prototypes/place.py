@@ -6,11 +6,12 @@ from typing import Any, Literal
 
 from hyperproto._core.checks import check_integer, choose
 from hyperproto._core.errors import InputError, arg
-from hyperproto._core.processes import free_memory
+from hyperproto._core.processes import free_memory, one_thread
 from hyperproto.codes.certificate import closed_code
 from hyperproto.prototypes.prototypes import Prototypes, check_dim, parse_classes
 
 
+@one_thread()
 def place(
     classes: int | Sequence[str] | Mapping[str, Any],
     dim: int,
@@ -57,7 +58,7 @@ def place(
         How much to search: near 1, 10 and 60 seconds on one core for 100 classes, but defined by
         counts.
     seed : int, default 0
-        Fixes the result bit for bit, for any number of workers.
+        Fixes the result bit for bit, for any number of workers and threads.
     workers : int, optional
         Processes to search with (default: all cores).
     progress : bool, optional

@@ -20,6 +20,7 @@ from hyperproto._core.errors import (
     MissingDataError,
     arg,
 )
+from hyperproto._core.processes import one_thread
 from hyperproto.codes.certificate import PROVED, Certificate, Code, certify
 from hyperproto.codes.measure import Array, Separation, max_cosine, separation
 from hyperproto.sphere import normalize
@@ -201,6 +202,7 @@ class Prototypes:
         except HyperprotoError as error:
             raise InputError(f'"{path}"', f"not be damaged ({error})") from None
 
+    @one_thread()
     def extend(
         self,
         classes: int | Sequence[str],
@@ -319,6 +321,7 @@ class Prototypes:
         class_ids(self.names, self.num_classes, list(names))
         return replace(self, names=tuple(names.get(name, name) for name in self.names))
 
+    @one_thread()
     def _joined(
         self, added: Array, names: tuple[str, ...] | None, *, how: str, seed: int | None
     ) -> "Prototypes":
@@ -372,6 +375,7 @@ def class_ids(
     return list(dict.fromkeys(ids))
 
 
+@one_thread()
 def points_by_similarity(
     old: Prototypes, names: tuple[str, ...] | None, count: int, prior: object
 ) -> Tensor:
