@@ -28,6 +28,7 @@ from hyperproto.data.readers import describe_data
 from hyperproto.evaluation import export_run
 from hyperproto.evaluation.run_data import run_preprocessing
 from hyperproto.runtime import Predictor
+from hyperproto.spaces.output_space import by_name
 from hyperproto.spec import DataSpec, RunSpec
 from hyperproto.training import load, read_run, train
 
@@ -155,8 +156,8 @@ def _compare(
 ) -> dict[str, object]:
     described = json.loads((place / "model" / "model.json").read_text())["tasks"][0]
     with torch.no_grad():
-        scores = space.scores_by_task(z)[task].double()
-        predicted = space.predict_by_task(z)[task].numpy()
+        scores = by_name(space.scores(z))[task].double()
+        predicted = by_name(space.predict(z))[task].numpy()
     chances = (scores * described["scale"]).softmax(dim=1).numpy()
     return {
         "rows": len(predicted),

@@ -2,7 +2,7 @@
 with a weight.
 
 Near the poles of the number the direction of the class is undefined. A margin keeps numbers off the
-poles; one point for both targets (:class:`~hyperproto.spaces.composite.CompositeSpace`) replaces
+poles; one point for both targets (:class:`~reproduction.composite.CompositeSpace`) replaces
 the two targets; free axes give the classes more room than they need; and a class loss in which
 lengths are free has no poles to avoid.
 """

@@ -203,7 +203,7 @@ class DeepNCM(TaskSpace):
         """Move the class means; among several processes everyone must call it, each with its part
         of the batch.
         """
-        ((name, target),) = self.by_task(targets).items()
+        ((name, target),) = self._named(targets).items()
         self._mean_head.observe(z, self._mean_head.task.check_form(target, len(z), name))
 
     @property

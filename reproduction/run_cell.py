@@ -25,7 +25,8 @@ from hyperproto.data.source import draw_rows, select
 from hyperproto.losses import cosine_loss
 from hyperproto.models import FeatureBackbone
 from hyperproto.prototypes import Prototypes
-from hyperproto.spaces import Sphere, TaskSpace
+from hyperproto.spaces import Space, TaskSpace
+from hyperproto.spaces.output_space import by_name
 from hyperproto.spec import DataSpec, NetworkSpec
 from hyperproto.sphere import normalize
 from hyperproto.training import Run, fit
@@ -195,8 +196,8 @@ def _test_outcomes(run: Run, test: Arrays | ImageData) -> dict[str, NDArray[Any]
     """
     parts: dict[str, list[Tensor]] = {}
     for z, targets in network_outputs(run.network, test):
-        truth = run.space.by_task(targets)
-        for task, predicted in run.space.predict_by_task(z).items():
+        truth = by_name(targets)
+        for task, predicted in by_name(run.space.predict(z)).items():
             predicted, target = predicted.cpu(), truth[task].cpu()
             if predicted.dtype.is_floating_point:
                 errors = (predicted.double() - target.double()).abs()
@@ -204,7 +205,7 @@ def _test_outcomes(run: Run, test: Arrays | ImageData) -> dict[str, NDArray[Any]
             else:
                 part = {"accuracy": (predicted == target)[target >= 0]}
             for measure, values in part.items():
-                parts.setdefault(f"{run.space.prefix(task)}{measure}", []).append(values)
+                parts.setdefault(run.space.metric_name(task, measure), []).append(values)
     return {name: torch.cat(values).numpy() for name, values in parts.items()}
 
 
@@ -258,7 +259,7 @@ def _protocol(
     cell: Cell, network: nn.Module, space: TaskSpace, train: int, test: int
 ) -> dict[str, Any]:
     """Return what the cell came to on these data."""
-    every = list(space.prototypes_by_task().values())
+    every = list(space.named_prototypes().values())
     batch_size, epochs = cast(int, cell.run.train.batch_size), cast(int, cell.run.train.epochs)
     return {
         "train": train,
@@ -278,7 +279,7 @@ def _outputs_on_sphere(
     for other cells.
     """
     space = run.space
-    if cell.run.data.reader != "rotated-mnist" or not isinstance(space, Sphere) or space.dim != 3:
+    if cell.run.data.reader != "rotated-mnist" or not isinstance(space, Space) or space.dim != 3:
         return None
     assert source.test is not None
     shown = select(source.test, torch.arange(min(SHOWN, len(source.test))))
@@ -289,7 +290,7 @@ def _outputs_on_sphere(
     device = next(run.network.parameters()).device
     points = space.project(run.network.eval()(inputs.to(device))).cpu()
     small = torch.nn.functional.adaptive_avg_pool2d(shown.inputs.float(), SIDE).round().byte()
-    prototypes = space.prototypes_by_task()
+    prototypes = space.named_prototypes()
     return {
         "points": _rounded(points, 4),
         "labels": shown.targets["digit"].tolist(),

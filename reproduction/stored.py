@@ -6,7 +6,7 @@ only the functions below change.
 """
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -16,6 +16,7 @@ from hyperproto.prototypes import Prototypes
 from hyperproto.spaces import TaskSpace
 from hyperproto.spec import DataSpec, NetworkSpec, SpaceSpec, TrainSettings
 from hyperproto.training.space import build_space
+from reproduction.composite import CompositeSpace
 from reproduction.deep_ncm import DeepNCM
 
 
@@ -128,6 +129,11 @@ def space_of(
         assert space.dim is not None
         means: Any = {"mean": space.mean}
         return DeepNCM(space.dim, source.targets, **means)
+    if space.kind == "composite":
+        sphere = space_of(
+            replace(run, space=replace(space, kind="sphere")), source, prototypes, frozen=frozen
+        )
+        return CompositeSpace(sphere.dim, sphere.tasks)
     spec = _space_spec(space)
     return build_space(
         spec, source.targets, source.train, seed=seed, frozen=frozen, prototypes=prototypes

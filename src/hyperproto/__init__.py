@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from hyperproto.loading import load
     from hyperproto.prototypes import Prototypes, place
     from hyperproto.prototypes.explore import separation_bound, suggest_dim
-    from hyperproto.spaces import CompositeSpace, OutputSpace, Space
+    from hyperproto.spaces import OutputSpace, Space
     from hyperproto.tasks import Classes, Range, Task
     from hyperproto.training import Run, TrainSettings, evaluate
     from hyperproto.training.fit import fit
@@ -45,14 +45,13 @@ _HOMES = {
     "loading": ("load",),
     "prototypes": ("Prototypes", "place"),
     "prototypes.explore": ("separation_bound", "suggest_dim"),
-    "spaces": ("CompositeSpace", "OutputSpace", "Space"),
+    "spaces": ("OutputSpace", "Space"),
     "tasks": ("Classes", "Range", "Task"),
     "training": ("Run", "TrainSettings", "evaluate", "fit"),
 }
 
 __all__ = [
     "Classes",
-    "CompositeSpace",
     "OutputSpace",
     "Prototypes",
     "Range",

@@ -89,7 +89,7 @@ MEAN_RATES = {
     "free_norm_softmax": 0.2,
     "power_cosine": 1.0,
 }
-COMPOSITE_RATE, JOINT_RATE, OTHER_RATE = 0.3, 0.1, 0.1
+JOINT_RATE, OTHER_RATE = 0.1, 0.1
 # tables, large ones and texts, by a softmax over the classes or for numbers alone
 ROW_RATE, BINNED_RATE, SPARSE_RATE = 0.1, 0.2, 0.3
 ROW_LOSSES = (
@@ -233,11 +233,8 @@ def choose_margin(kind: str, loss: str, *, has_classes: bool) -> float:
 
     Equation 1 goes without, as in the paper. ``kind`` is that of the space.
     """
-    return (
-        MARGIN
-        if kind == "composite" or (kind == "sphere" and has_classes and loss != "squared_cosine")
-        else 0.0
-    )
+    meets_classes = kind == "sphere" and has_classes and loss != "squared_cosine"
+    return MARGIN if meets_classes else 0.0
 
 
 def choose_rate(
@@ -254,8 +251,8 @@ def choose_rate(
     Parameters
     ----------
     loss : str
-        The name of a class loss; of numbers alone "squared_cosine" or "absolute"; "composite" for
-        that space; and off the sphere "squared" or "absolute".
+        The name of a class loss; of numbers alone "squared_cosine" or "absolute"; and off the
+        sphere "squared" or "absolute".
     inputs : {"rows", "binned rows", "sparse rows", "images"}
         What the network gets; rows are binned where :func:`choose_bins` says so.
     reduction : {"sum", "mean"}, optional
@@ -274,8 +271,6 @@ def choose_rate(
         return ("mean", OTHER_RATE) if reduction == "mean" else ("sum", SUM_RATE)
     if reduction == "sum":
         return "sum", SUM_RATE
-    if loss == "composite":
-        return "mean", COMPOSITE_RATE
     if num_ranges and not on_sphere:
         return "mean", PLAIN_NUMBER_RATES[loss]
     if inputs in ("sparse rows", "binned rows") and loss in ROW_LOSSES:

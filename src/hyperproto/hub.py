@@ -159,7 +159,7 @@ class HubModel:
         return name if name in PIPELINES else None
 
     def _task(self, name: str) -> str:
-        task, placed = self.space.tasks[name], self.space.prototypes_by_task().get(name)
+        task, placed = self.space.tasks[name], self.space.named_prototypes().get(name)
         if task.reads != "index":
             low, high = task.bounds
             return f"\n## Task `{name}`\n\nA number from {low:g} to {high:g}.\n"

@@ -261,10 +261,9 @@ class NetworkSpec:
 class SphereSpec:
     """The kind of space, and axes, loss and prototypes of a sphere."""
 
-    kind: Literal["sphere", "spheres", "composite", "conventional"] | None = None
-    """One sphere; one for each task; one point for a class and a number together; or softmax
-    and squared error (default: one sphere, or one for each task where there are classes and
-    numbers).
+    kind: Literal["sphere", "spheres", "conventional"] | None = None
+    """One sphere; one for each task; or softmax and squared error (default: one sphere, or one for
+    each task where there are classes and numbers).
     """
 
     dim: int | None = None

@@ -483,7 +483,7 @@ KINDS: dict[str, Kind] = {
     **{f"run-{name}": Kind(_run(name), _use_run) for name in RUN},
     **{
         f"run-{kind}": Kind(_run("config.json", space=SpaceSpec(kind=kind)), _use_run)
-        for kind in ("spheres", "composite", "conventional")
+        for kind in ("spheres", "conventional")
     },
     "run-image": Kind(_image_run, _use_image_run),
     "run-text": Kind(_run("config.json", text="word"), _use_run),

@@ -44,7 +44,6 @@ def test_spheres_are_read_and_written_as_they_were():
 def test_other_spaces_are_read_and_written_as_they_were():
     both = [classes("squared_cosine", name="kind"), {"name": "angle", **RANGE}]
     for before, kind in [
-        (stored("composite", 3, *both), hp.CompositeSpace),
         (stored("conventional", 4, *both, clamp="test", width=1), hp.baselines.ConventionalSpace),
         (stored("conventional", 5, *both, clamp="train", width=2), hp.baselines.ConventionalSpace),
     ]:

@@ -14,7 +14,7 @@ from tests.data.layouts import write_csv, write_image_folder
 from tests.runtime.conftest import exported  # noqa: F401  # a fixture
 
 HELP = "hyperproto train --help lists all."
-SPACES = '"sphere", "spheres", "composite", "conventional".'
+SPACES = '"sphere", "spheres", "conventional".'
 
 
 def said(capsys, *words):

@@ -211,7 +211,7 @@ def test_texts_and_image_files(tmp_path):
 @pytest.mark.parametrize(
     "space",
     [
-        hp.CompositeSpace(6, kind=hp.Classes(4), size=hp.Range(0, 9, margin=0.1)),
+        hp.Space(6, kind=hp.Classes(4), size=hp.Range(0, 9, margin=0.1), separate=False),
         ConventionalSpace(kind=hp.Classes(4), size=hp.Range(0, 9), width=3),
     ],
     ids=lambda space: space.kind,

@@ -74,11 +74,6 @@ def test_what_cannot_be_expected_is_refused(batch):
         hp.Classes(K, loss="sampled_cosine_softmax", label_smoothing=0.1)
     with pytest.raises(ValueError, match=r"must be class ids; got probabilities.*CosineSoftmax"):
         hp.Space(4, hp.Classes(K, loss="sampled_cosine_softmax")).loss(z, shares)
-    with pytest.raises(ValueError, match="must be 0 in a CompositeSpace"):
-        hp.CompositeSpace(4, kind=hp.Classes(K, label_smoothing=0.1), size=hp.Range(0, 1))
-    space = hp.CompositeSpace(4, kind=hp.Classes(K), size=hp.Range(0, 1))
-    with pytest.raises(ValueError, match="CompositeSpace must be ids"):
-        space.loss(z, {"kind": shares, "size": torch.zeros(N)})
     with pytest.raises(ValueError, match="DeepNCM must be class ids"):
         DeepNCM(4, hp.Classes(K)).observe(z, shares)
     space = hp.Space(4, hp.Classes(K))
@@ -112,7 +107,6 @@ def test_training_on_probabilities_learns_them_and_is_measured_by_the_most_likel
     "space",
     [
         hp.Space(4, kind=hp.Classes(K), size=hp.Range(0, 1)),
-        hp.CompositeSpace(4, kind=hp.Classes(K), size=hp.Range(0, 1)),
         ConventionalSpace(kind=hp.Classes(3), size=hp.Range(0, 1)),
     ],
 )

@@ -9,11 +9,13 @@ import pytest
 import torch
 from torch.nn import functional
 
-from hyperproto import Classes, CompositeSpace, OutputSpace, Range, Space, place
+from hyperproto import Classes, OutputSpace, Range, Space, fit, place
+from hyperproto._core.errors import HyperprotoError
 from hyperproto.baselines import ConventionalSpace, space_from_dict
 from hyperproto.codes.best import known_max_cosine
 from hyperproto.losses import CosineSoftmax, squared_cosine_grad, squared_cosine_loss
-from hyperproto.spaces import Sphere, TaskSpace
+from hyperproto.spaces import TaskSpace
+from hyperproto.spaces.output_space import by_name
 from hyperproto.tasks.head import Head
 
 NAMES = ["2", "3", "4", "5", "7"]
@@ -79,7 +81,7 @@ def test_separate_tasks_read_axes_of_their_own(generator):
     points = space.project(z)
     assert points[:, :4].norm(dim=1).tolist() == pytest.approx([0.5**0.5] * 8)
     assert points.norm(dim=1).tolist() == pytest.approx([1.0] * 8)
-    again = space_from_dict(space.to_dict(), space.prototypes_by_task())
+    again = space_from_dict(space.to_dict(), space.named_prototypes())
     assert again.separate
     assert again.tasks["angle"] == space.tasks["angle"]
     torch.testing.assert_close(again.loss(z, targets), space.loss(z, targets))
@@ -190,7 +192,7 @@ def test_weights_of_tasks_classes_and_samples(generator):
     weighted = Space(3, Classes(5, class_weight=[1, 2, 1, 1, 1]))
     expected = (plain[0] + 2 * plain[1] + 2 * plain[2]) / 5
     torch.testing.assert_close(weighted.loss(z, y), expected)
-    assert weighted.counts_by_task({"target": y})["target"].item() == 5
+    assert weighted.label_counts(y)["target"].item() == 5
     sample_weight = torch.tensor([1.0, 0.0, 0.5, 9.0])
     expected = (plain[0] + 0.5 * plain[2]) / 1.5
     torch.testing.assert_close(
@@ -262,32 +264,25 @@ def test_check_looks_at_every_value_once(joint):
         joint.check({**good, "angle": torch.tensor([0.0, 181.0])})
 
 
-def test_targets_of_the_wrong_form_get_a_sentence(joint, generator):
-    z = outputs(2, 3, generator)
-    with pytest.raises(
-        TypeError, match=r"`targets` must be a dict with keys \['digit', 'angle'\]; got Tensor"
+def test_targets_of_the_wrong_form_are_named(joint, generator):
+    z, y, right = outputs(2, 3, generator), torch.tensor([1, 2]), torch.tensor([1.0, 2.0])
+    bare = Space(3, Classes(4))
+    for space, targets, argument, got in (
+        (joint, y, "targets", "Tensor"),
+        (joint, {"digit": y}, "targets", ["digit"]),
+        (joint, {"digit": y, "angle": torch.tensor([1.0])}, "angle", (1,)),
+        (joint, {"digit": y.tolist(), "angle": right}, "digit", "list"),
+        (bare, {"y": y}, "target", "dict"),
+        (bare, y.tolist(), "target", "list"),
     ):
-        joint.loss(z, torch.tensor([1, 2]))
-    with pytest.raises(
-        ValueError, match=r"`targets` must have the keys \['digit', 'angle'\]; got \['digit'\]"
-    ):
-        joint.loss(z, {"digit": torch.tensor([1, 2])})
-    with pytest.raises(
-        TypeError, match="`targets` must be one tensor, as the space has one task; got dict"
-    ):
-        Space(3, Classes(4)).loss(z, {"y": torch.tensor([1, 2])})
-    with pytest.raises(ValueError, match=r"`angle` must have shape \(2,\)"):
-        joint.loss(z, {"digit": torch.tensor([1, 2]), "angle": torch.tensor([1.0])})
-    with pytest.raises(
-        ValueError, match=r"`z` must have shape \(n, 3\) to match the space; got \(2, 4\)"
-    ):
-        joint.loss(
-            torch.ones(2, 4), {"digit": torch.tensor([1, 2]), "angle": torch.tensor([1.0, 2.0])}
-        )
-    with pytest.raises(ValueError, match='Unknown reduction "avg"'):
-        joint.loss(
-            z, {"digit": torch.tensor([1, 2]), "angle": torch.tensor([1.0, 2.0])}, reduction="avg"
-        )
+        with pytest.raises(HyperprotoError) as raised:
+            space.loss(z, targets)
+        assert (raised.value.argument, raised.value.got) == (argument, got)
+    with pytest.raises(HyperprotoError) as raised:
+        joint.loss(torch.ones(2, 4), {"digit": y, "angle": right})
+    assert (raised.value.argument, raised.value.got) == ("z", (2, 4))
+    with pytest.raises(HyperprotoError, match='Unknown reduction "avg"'):
+        joint.loss(z, {"digit": y, "angle": right}, reduction="avg")
 
 
 def test_spaces_that_make_no_sense_get_a_sentence():
@@ -366,13 +361,13 @@ def test_weights_are_summed_in_float32_or_better():
     torch.testing.assert_close(baseline.half().loss(logits, labels), torch.tensor(math.log(3)))
 
 
-def test_targets_that_are_not_tensors_get_a_sentence(joint):
-    with pytest.raises(
-        TypeError, match="`digit` must be a tensor; got list. Wrap it in torch.as_tensor"
-    ):
+def test_values_of_the_wrong_form_are_named(joint):
+    with pytest.raises(HyperprotoError) as raised:
         joint.check({"digit": [1], "angle": torch.tensor([1.0])})
-    with pytest.raises(ValueError, match=r"`targets` must have the keys"):
+    assert (raised.value.argument, raised.value.got) == ("digit", "list")
+    with pytest.raises(HyperprotoError) as raised:
         joint.encode({"digit": ["2"]})
+    assert raised.value.got == ["digit"]
 
 
 def test_a_space_survives_copying_and_pickling(joint, generator):
@@ -450,17 +445,20 @@ def test_an_output_space_of_ones_own_needs_two_methods(generator):
         OutputSpace()
 
 
-def test_inside_everything_is_a_dict_by_task_name(generator):
+def test_one_unnamed_task_may_be_given_by_its_name_too(generator):
     bare, named = Space(3, Classes(4)), Space(3, kind=Classes(4), size=Range(0, 1))
     z, y = outputs(3, 3, generator), torch.tensor([0, 3, -1])
-    assert bare.by_task(y) == {"target": y}
-    assert torch.equal(bare.losses_by_task(z, {"target": y})["target"], bare.losses(z, y))
-    assert torch.equal(bare.predict_by_task(z)["target"], bare.predict(z))
-    assert torch.equal(bare.scores_by_task(z)["target"], bare.scores(z))
-    assert bare.counts_by_task({"target": y}) == {"target": 2}
-    assert (bare.prefix("target"), named.prefix("kind")) == ("", "kind/")
-    assert set(named.predict_by_task(z)) == {"kind", "size"}
+    assert torch.equal(bare.losses(z, {"target": y})["target"], bare.losses(z, y))
+    assert torch.equal(bare.loss(z, {"target": y}), bare.loss(z, y))
+    assert bare.label_counts({"target": y}) == bare.label_counts(y) == {"target": 2}
+    assert by_name(bare.predict(z)).keys() == {"target"}
+    assert bare.metric_name("target", "accuracy") == "accuracy"
+    assert named.metric_name("kind", "accuracy") == "kind/accuracy"
+    assert set(named.predict(z)) == set(by_name(named.scores(z))) == {"kind", "size"}
     assert set(named.top_k(z, 2)) == set(named.prototypes) == {"kind"}
+    for wrong in ({"kind": y}, y.tolist()):
+        with pytest.raises(HyperprotoError):
+            bare.loss(z, wrong)
 
 
 def test_an_output_space_of_ones_own_is_used_by_task_whatever_its_form(generator):
@@ -482,11 +480,13 @@ def test_an_output_space_of_ones_own_is_used_by_task_whatever_its_form(generator
 
     z, y = outputs(3, 2, generator), torch.tensor([0, 1, 1])
     for space, targets, name in ((Bare(), y, "target"), (Named(), {"kind": y}, "kind")):
-        by_task = space.by_task(targets)
-        assert torch.equal(space.losses_by_task(z, by_task)[name], functional.cross_entropy(z, y))
+        assert torch.equal(by_name(space.losses(z, targets))[name], space(z, targets))
         assert torch.equal(space(z, targets), functional.cross_entropy(z, y))
-        assert torch.equal(space.predict_by_task(z)[name], z.argmax(dim=1))
-        assert space.counts_by_task(by_task)[name] == 3
+        assert torch.equal(by_name(space.predict(z))[name], z.argmax(dim=1))
+        assert space.label_counts(targets) == {name: 3}
+        data = (z.float(), targets)
+        run = fit(torch.nn.Linear(2, 2), space, data, valid=data, epochs=1)
+        assert set(run.metrics) == {space.metric_name(name, "accuracy")}
 
 
 def test_a_space_is_a_criterion_and_takes_its_arguments_by_keyword(generator):
@@ -499,10 +499,9 @@ def test_a_space_is_a_criterion_and_takes_its_arguments_by_keyword(generator):
 
 
 def test_contracts_are_abstract():
-    for contract in (Head, TaskSpace, Sphere):
+    for contract in (Head, TaskSpace):
         with pytest.raises(TypeError, match="abstract"):
             contract(5, Classes(3))
-    assert not issubclass(CompositeSpace, Space)
 
 
 @pytest.mark.parametrize(

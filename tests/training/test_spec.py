@@ -511,22 +511,13 @@ def test_on_frozen_features_prototypes_keep_the_order_of_the_prior_alone(monkeyp
     assert methods == ["project", "auto"]
 
 
-def test_a_composite_space_has_a_margin_of_its_own():
+@pytest.mark.parametrize(
+    ("choice", "margin"), [({}, 0.1), ({"margin": 0.2}, 0.2), ({"loss": "squared_cosine"}, 0)]
+)
+def test_numbers_next_to_classes_have_a_margin_unless_the_loss_is_the_papers(choice, margin):
     targets = {"kind": classes(3), "year": Range(0, 1, outside="clip")}
-    space = space_of(spec_of(NOTHING, kind="composite"), targets)
-    assert type(space) is hp.spaces.CompositeSpace
-    assert space.tasks["year"].margin == 0.1
-    assert (
-        space_of(spec_of(NOTHING, kind="composite", margin=0.2), targets).tasks["year"].margin
-        == 0.2
-    )
-    assert space_of(spec_of(NOTHING, kind="sphere"), targets).tasks["year"].margin == 0.1
-    assert (
-        space_of(spec_of(NOTHING, kind="sphere", loss="squared_cosine"), targets)
-        .tasks["year"]
-        .margin
-        == 0
-    )
+    space = space_of(spec_of(NOTHING, kind="sphere", **choice), targets)
+    assert space.tasks["year"].margin == margin
 
 
 @pytest.mark.parametrize(
@@ -535,7 +526,6 @@ def test_a_composite_space_has_a_margin_of_its_own():
         ({}, ("free_norm_softmax", 0.1, 0.0)),
         ({"kind": "sphere"}, ("free_norm_softmax", 0.1, 0.1)),
         ({"kind": "sphere", "lr": 0.3, "margin": 0.0}, ("free_norm_softmax", 0.3, 0.0)),
-        ({"kind": "composite"}, ("free_norm_softmax", 0.3, 0.1)),
         ({"kind": "conventional"}, ("auto", 0.03, "auto")),
         ({"kind": "conventional", "loss": "squared_cosine"}, ("squared_cosine", 0.01, "auto")),
         ({"loss": "squared_cosine"}, ("squared_cosine", 0.01, 0.0)),

@@ -8,12 +8,12 @@ from typing import Any
 from hyperproto._core.checks import choose
 from hyperproto.baselines.conventional import ConventionalSpace, weigh_tasks
 from hyperproto.prototypes import Prototypes
-from hyperproto.spaces import CompositeSpace, Space, TaskSpace
+from hyperproto.spaces import Space, TaskSpace
 from hyperproto.tasks import task_from_dict
 
 __all__ = ["SPACES", "ConventionalSpace", "space_from_dict", "weigh_tasks"]
 
-SPACES: dict[str, Any] = {space.kind: space for space in (Space, CompositeSpace, ConventionalSpace)}
+SPACES: dict[str, Any] = {space.kind: space for space in (Space, ConventionalSpace)}
 
 
 def space_from_dict(values: dict[str, Any], prototypes: Mapping[str, Prototypes]) -> TaskSpace:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from hyperproto.spaces import OutputSpace
     from hyperproto.training import Run
 
-SPACES = ("S², the paper's loss", "S², one point for both, margin 0.1", "softmax + squared error")
+SPACES = ("S², the paper's loss", "S², the default losses", "softmax + squared error")
 EPOCHS = 3
 COPIES = 40  # how often each training image is turned: 27,080 images
 # for the mean loss; near the best of each space on the validation part
@@ -84,16 +84,15 @@ def make_space(name: str) -> "OutputSpace":
     """Return one of :data:`SPACES`."""
     from hyperproto.baselines import ConventionalSpace
     from hyperproto.data.digits import ROTATED_DIGITS
-    from hyperproto.spaces import CompositeSpace, Space
+    from hyperproto.spaces import Space
     from hyperproto.tasks import Classes, Range
 
-    digit, angle = Classes(list(ROTATED_DIGITS), loss="paper"), Range(0, 180)
-    paper, point, _ = SPACES
-    if name == paper:
-        return Space(3, digit=digit, angle=angle)
-    if name == point:
-        return CompositeSpace(3, digit=digit, angle=Range(0, 180, margin=0.1))
-    return ConventionalSpace({"digit": digit, "angle": angle})
+    digits, angle = list(ROTATED_DIGITS), Range(0, 180)
+    paper, default, _ = SPACES
+    if name == default:
+        return Space(3, digit=Classes(digits), angle=angle)
+    tasks = {"digit": Classes(digits, loss="paper"), "angle": angle}
+    return Space(3, tasks) if name == paper else ConventionalSpace(tasks)
 
 
 def train_digits(
@@ -145,11 +144,11 @@ def _view(run: "Run", test: "Arrays", outputs: "list[Tensor]", seed: int) -> "Sp
     from hyperproto.data import load_rotated_digits
     from hyperproto.data.digits import ROTATED_DIGITS
     from hyperproto.report import SphereView
-    from hyperproto.spaces import Sphere
+    from hyperproto.spaces import Space
 
-    if not isinstance(run.space, Sphere):
+    if not isinstance(run.space, Space):
         return None
-    prototypes = run.space.prototypes_by_task()["digit"]
+    prototypes = run.space.named_prototypes()["digit"]
     _, pictures = load_rotated_digits(seed=seed, copies=1, size=SHOWN)
     assert isinstance(test.targets, dict)
     return SphereView(

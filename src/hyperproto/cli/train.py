@@ -122,9 +122,7 @@ class DataOptions(LoadingSpec, ReadingOptions, KindOptions):  # type: ignore[mis
 class SpaceOptions(SphereSpec):
     """What the network's outputs mean."""
 
-    kind: Annotated[
-        Literal["sphere", "spheres", "composite", "conventional"] | None, arg(name="space")
-    ] = None
+    kind: Annotated[Literal["sphere", "spheres", "conventional"] | None, arg(name="space")] = None
     """One sphere; one for each task; one point for a class and a number together; or softmax and
     squared error (default: one sphere, or one for each task where there are classes and numbers).
     """

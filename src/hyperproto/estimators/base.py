@@ -39,6 +39,7 @@ from hyperproto.evaluation.confidence import TaskCalibration, TaskOutputs
 from hyperproto.models import MLP
 from hyperproto.runtime.tables import TableEncoder, frame_columns, is_frame, needs_encoding
 from hyperproto.spaces import Space
+from hyperproto.spaces.output_space import by_name
 from hyperproto.spec import NetworkSpec, SpaceSpec, TrainSettings
 from hyperproto.tasks import Classes, Task, indexed
 from hyperproto.training import fit
@@ -433,7 +434,8 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
 
     def _logits(self, z: Tensor) -> dict[str, Array]:
         """Return the logits of each column of classes, shape (n, num_classes)."""
-        return {name: found.cpu().numpy() for name, found in self.space_.logits_by_task(z).items()}
+        heads = self.space_.named_heads()
+        return {name: heads[name].logits(z).cpu().numpy() for name in self._class_columns}
 
     def _strengths(self, z: Tensor, name: str) -> Array:
         """Return how strongly outputs point at their class, shape (n,)."""
@@ -442,13 +444,13 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
 
     def _scores(self, z: Tensor) -> dict[str, Array]:
         """Return the cosines of outputs by column, shapes (n, num_classes) or (n,)."""
-        return {name: score.cpu().numpy() for name, score in self.space_.scores_by_task(z).items()}
+        return {name: score.cpu().numpy() for name, score in by_name(self.space_.scores(z)).items()}
 
     def _answers(self, z: Tensor) -> dict[str, Array]:
         """Return answers by column, in the dtype of the column."""
         return {
             name: self.targets_[name].decode(found.numpy(force=True))
-            for name, found in self.space_.predict_by_task(z).items()
+            for name, found in by_name(self.space_.predict(z)).items()
         }
 
     def __sklearn_tags__(self) -> Any:

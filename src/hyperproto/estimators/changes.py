@@ -200,7 +200,7 @@ class ClassChanges(ConfidentEstimator):
             torch.from_numpy(former[order]),
             max(len(classes), self._class_columns[name].num_classes),
         )
-        placed = space.prototypes_by_task()[name]
+        placed = space.named_prototypes()[name]
         rows = torch.from_numpy(order).to(placed.vectors.device)
         classes = classes[order]
         vectors = placed.vectors[rows].contiguous()

@@ -33,7 +33,7 @@ from hyperproto.evaluation.confidence.calibration import TaskOutputs
 from hyperproto.losses import LOSSES, get_loss
 from hyperproto.models import Backbone
 from hyperproto.runtime.tables import TableEncoder
-from hyperproto.spaces import Sphere
+from hyperproto.spaces import Space
 from hyperproto.spec import ResolvedSettings
 from hyperproto.tasks import Task, indexed
 from hyperproto.training.checkpoint import fill_weights, read_tensors, weights_of, write_tensors
@@ -211,7 +211,7 @@ def _refill(estimator: Any, about: Description, folder: Path) -> None:
     estimator.inputs_, estimator.encoder_ = about.inputs.check_width(width), about.encoder
     estimator.flat_ = about.flat
     space = stored_space(about.space, folder)
-    if not isinstance(space, Sphere):
+    if not isinstance(space, Space):
         raise InputError(f'The space of "{folder}"', "be a sphere", type(space).__name__)
     estimator.targets_ = space.tasks
     dtype = choose(

@@ -127,5 +127,5 @@ def fit_calibration(
         tasks[name] = fit(outputs)
         examples = max(examples, len(outputs.targets))
         measured = outputs.cross_measure(fit, before.get(name))
-        measures |= {space.prefix(name) + key: value for key, value in measured.items()}
+        measures |= {space.metric_name(name, key): value for key, value in measured.items()}
     return Calibration(tasks, examples, measures, origin or {})

@@ -113,8 +113,8 @@ def report_change(
     old_after, _ = _accuracy(changed, task, old_data[1])
     new_accuracy, new_examples = _accuracy(changed, task, new_data)
     before, placed = (
-        model.space.prototypes_by_task()[task],
-        changed.space.prototypes_by_task()[task],
+        model.space.named_prototypes()[task],
+        changed.space.named_prototypes()[task],
     )
     report = ClassChange(
         how=how,
@@ -169,8 +169,8 @@ def _accuracy(model: Run, task: str, data: Split | None) -> tuple[float | None, 
     if data is None or not count:
         return None, 0
     space = model.space
-    measures = evaluate(model.network, space, (data.inputs, space.in_user_form(data.targets)))
-    return measures[f"{space.prefix(task)}accuracy"], count
+    measures = evaluate(model.network, space, (data.inputs, data.targets))
+    return measures[space.metric_name(task, "accuracy")], count
 
 
 def _nearest(old: int, placed: Prototypes) -> str:

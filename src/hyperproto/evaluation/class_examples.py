@@ -5,7 +5,7 @@ any form.
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -18,7 +18,8 @@ from hyperproto.data.source import draw_rows, select
 from hyperproto.evaluation.run_data import open_run
 from hyperproto.models import FeatureBackbone
 from hyperproto.prototypes import Prototypes
-from hyperproto.spaces import OutputSpace, Space, Sphere
+from hyperproto.spaces import OutputSpace, Space
+from hyperproto.spaces.output_space import by_name
 from hyperproto.tasks import MISSING, Task, indexed
 from hyperproto.training import Run, load, read_run
 from hyperproto.training.checkpoint import weights_of, write_tensors
@@ -28,10 +29,9 @@ from hyperproto.training.run import FORMAT, describe_run
 
 AnyModel = Run | tuple[nn.Module, OutputSpace] | str | Path
 NEW_CLASSES = "new_classes.json"  # the report in the folder of a run
-AnySphere = TypeVar("AnySphere", bound=Sphere)
 
 
-def open_sphere(run: AnyModel, task: str | None) -> tuple[Run, Sphere, str]:
+def open_sphere(run: AnyModel, task: str | None) -> tuple[Run, Space, str]:
     """Return a run, its space, and the name of a class task (default: the only one).
 
     The run may be given as such, by its folder, or as a network with its space.
@@ -47,7 +47,7 @@ def open_sphere(run: AnyModel, task: str | None) -> tuple[Run, Sphere, str]:
             "run", "be a run, its folder, or a pair (network, space)", type(run).__name__
         )
     space = run.space
-    if not isinstance(space, Sphere):
+    if not isinstance(space, Space):
         advice = "Other spaces learn their classes: train again, or use hp.Space."
         raise InputTypeError(
             "The space", "be a sphere with fixed prototypes", type(space).__name__, advice
@@ -84,20 +84,20 @@ def store_model(run: Run, before: Run, report: dict[str, Any]) -> None:
 
 
 def with_prototypes(
-    space: AnySphere,
+    space: Space,
     task: str,
     prototypes: Prototypes,
     former: Sequence[int],
     *,
     labels: Any = None,
-) -> AnySphere:
+) -> Space:
     """Return a space like this one whose task ``task`` has other prototypes; the others keep
     theirs. ``labels`` are its classes where they are no strings.
 
     Class j was class ``former[j]``; those after them are new, and get the mean of the class
     weights, where there are any.
     """
-    placed = space.prototypes_by_task()
+    placed = space.named_prototypes()
     weights = indexed(space.tasks)[task].class_weight
     if isinstance(weights, tuple):
         added = prototypes.num_classes - len(former)
@@ -108,9 +108,7 @@ def with_prototypes(
     for name, value in indexed(tasks).items():
         changes: Any = {"class_weight": weights, "labels": labels} if name == task else {}
         tasks[name] = replace(value, classes=placed[name], **changes)
-    given: Any = space.in_user_form(tasks)
-    options: Any = {"separate": space.separate} if type(space) is Space else {}
-    return type(space)(space.dim, given, **options).to(prototypes.vectors.device)
+    return space.with_tasks(tasks).to(prototypes.vectors.device)
 
 
 def new_classes(
@@ -147,7 +145,7 @@ def new_examples(
     """
     if labels is None:
         raise InputError("labels", "name the class of each example", "none")
-    assert isinstance(model.space, Sphere)
+    assert isinstance(model.space, Space)
     tasks, listed = model.space.tasks, _as_list(labels)
     first = indexed(tasks)[task].num_classes
     new = range(first, first + len(classes))
@@ -214,7 +212,7 @@ def in_memory(data: Any, name: str, model: Run) -> Split | None:
     if not isinstance(dataset, Arrays):
         got, advice = type(dataset).__name__, "Stack a few of its examples."
         raise InputTypeError(name, "be a pair (inputs, targets) in memory", got, advice)
-    return Split(_as_inputs(dataset.inputs, model), model.space.by_task(dataset.targets))
+    return Split(_as_inputs(dataset.inputs, model), by_name(dataset.targets))
 
 
 def draw_replay(examples: Split, task: str, *, per_class: int, seed: int) -> Split:

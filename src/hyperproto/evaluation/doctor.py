@@ -21,7 +21,8 @@ from hyperproto.evaluation.findings import (
 )
 from hyperproto.evaluation.predict import collect_outputs
 from hyperproto.evaluation.run_data import AnyRun, OpenRun, open_run
-from hyperproto.spaces.output_space import TaskSpace
+from hyperproto.spaces import TaskSpace
+from hyperproto.spaces.output_space import by_name
 from hyperproto.training import read_run
 from hyperproto.training.load import rebuild
 from hyperproto.training.outputs import baseline_metrics
@@ -113,7 +114,7 @@ def split_outputs(
     z, targets = collect_outputs(network, space, data, rows=rows)
     usable = z.isfinite().all(dim=1) & (z.abs().amax(dim=1) > torch.finfo(z.dtype).tiny)
     predictions = {}
-    for task, predicted in space.predict_by_task(z[usable]).items():
+    for task, predicted in by_name(space.predict(z[usable])).items():
         predictions[task] = predicted.new_full((len(z),), space.tasks[task].missing)
         predictions[task][usable] = predicted
     return SplitOutputs(name, z, predictions, targets)

@@ -12,7 +12,6 @@ from torch import Tensor
 from hyperproto.data.giveaway import Giveaway
 from hyperproto.prototypes.explore import separation_bound
 from hyperproto.spaces import OutputSpace
-from hyperproto.spaces.output_space import TaskSpace
 from hyperproto.sphere import normalize
 from hyperproto.tasks import Task, indexed, numeric
 from hyperproto.training import RunRecord
@@ -105,7 +104,7 @@ class Evidence:
     @property
     def tasks(self) -> dict[str, Task]:
         """The tasks of the space, none where it does not say."""
-        return self.space.tasks if isinstance(self.space, TaskSpace) else {}
+        return self.space.tasks
 
     @property
     def on_sphere(self) -> tuple[SplitOutputs, ...]:
@@ -179,7 +178,7 @@ def loss_course(run: Evidence) -> Iterator[Finding]:
 
 def dimension_too_small(run: Evidence) -> Iterator[Finding]:
     """Find prototypes too close together to separate outputs well."""
-    for task, prototypes in run.space.prototypes_by_task().items():
+    for task, prototypes in run.space.named_prototypes().items():
         certificate, count, dim = prototypes.certificate, prototypes.num_classes, prototypes.dim
         cosine, bound = certificate.max_cosine, certificate.bound
         evidence = {
@@ -343,7 +342,7 @@ def train_test_gap(run: Evidence) -> Iterator[Finding]:
         return
     both = [run.measure(split) for split in run.splits]
     for name, task in run.tasks.items():
-        train, test = (measures[f"{run.space.prefix(name)}{task.metric}"] for measures in both)
+        train, test = (measures[run.space.metric_name(name, task.metric)] for measures in both)
         if task.reads == "index":
             large = train - test > 0.15
             message = f"accuracy on train and test data is {100 * train:.1f} and {100 * test:.1f} %"

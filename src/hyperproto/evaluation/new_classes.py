@@ -26,7 +26,7 @@ from hyperproto.evaluation.class_examples import (
     with_prototypes,
 )
 from hyperproto.prototypes.prototypes import class_ids, points_by_similarity
-from hyperproto.spaces import Sphere
+from hyperproto.spaces import Space
 from hyperproto.sphere import normalize
 from hyperproto.tasks import MISSING
 from hyperproto.training import Run, fit, read_run
@@ -112,7 +112,7 @@ def add_classes(
     if how == "auto":
         how = "prior" if prior is not None else "mean" if replay is None else "train"
     model, space, task = open_sphere(run, task)
-    old = space.prototypes_by_task()[task]
+    old = space.named_prototypes()[task]
     added = new_classes(old, labels, names)
     examples = None if inputs is None else new_examples(model, task, added, inputs, labels)
     replayed = in_memory(replay, "replay", model)
@@ -162,7 +162,7 @@ def remove_classes(
         Where to store the new run, for ``load``.
     """
     model, space, task = open_sphere(run, task)
-    old = space.prototypes_by_task()[task]
+    old = space.named_prototypes()[task]
     removed = class_ids(old.names, old.num_classes, classes)
     before = after = in_memory(old_valid, "old_valid", model)
     kept = [index for index in range(old.num_classes) if index not in removed]
@@ -193,7 +193,7 @@ def rename_classes(
     ``run``, ``task`` and ``folder`` are as for :func:`add_classes`.
     """
     model, space, task = open_sphere(run, task)
-    placed = space.prototypes_by_task()[task].rename(names)
+    placed = space.named_prototypes()[task].rename(names)
     space = with_prototypes(space, task, placed, range(placed.num_classes))
     changed = replace(model, space=space, folder=Path(folder) if folder else None)
     return report_change("rename", tuple(names.values()), model, changed, task)
@@ -210,8 +210,8 @@ def _new_points(
     """Return where the prototypes of new classes go, shape (len(added), axes), and how that was
     found.
     """
-    assert isinstance(model.space, Sphere)
-    old = model.space.prototypes_by_task()[task]
+    assert isinstance(model.space, Space)
+    old = model.space.named_prototypes()[task]
     if how == "prior":
         names = (
             None
@@ -240,7 +240,7 @@ def _train(model: Run, changed: Run, data: Split, settings: dict[str, Any]) -> R
     if model.folder is not None:
         record = read_run(model.folder)
         options["preprocessing"], spec = record.preprocessing, record.spec
-    pair = (data.inputs, changed.space.in_user_form(data.targets))
+    pair = (data.inputs, data.targets)
     if changed.folder is not None:
         cut_off = not (changed.folder / NEW_CLASSES).is_file()  # or not started
         options |= {"folder": RunFolder(changed.folder, spec), "resume": cut_off}
@@ -249,7 +249,7 @@ def _train(model: Run, changed: Run, data: Split, settings: dict[str, Any]) -> R
 
 @torch.no_grad()
 def mean_directions(
-    network: nn.Module, space: Sphere, task: str, inputs: Any, groups: Tensor, count: int
+    network: nn.Module, space: Space, task: str, inputs: Any, groups: Tensor, count: int
 ) -> Tensor:
     """Return the mean direction of the outputs of each group of inputs, on a task's axes. Shape
     (count, axes).

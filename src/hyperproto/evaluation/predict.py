@@ -16,7 +16,8 @@ from hyperproto.defaults import INFERENCE_BATCH_SIZE
 from hyperproto.evaluation.confidence import Confidence, TaskCalibration, TaskOutputs
 from hyperproto.evaluation.run_data import AnyRun, open_run
 from hyperproto.runtime.predictor import check_one_source, describe_classes
-from hyperproto.spaces.output_space import UNNAMED, TaskSpace
+from hyperproto.spaces import TaskSpace
+from hyperproto.spaces.output_space import by_name
 from hyperproto.tasks import indexed
 from hyperproto.tasks.prototype_head import PrototypeHead
 from hyperproto.tasks.top_k import TopK
@@ -69,9 +70,7 @@ def collect_outputs(
     targets: dict[str, list[Tensor]] = {}
     for z, batch in network_outputs(network, data, batch_size=batch_size, rows=rows, device=device):
         outputs.append(z)
-        for name, target in (
-            {UNNAMED: batch}.items() if isinstance(batch, Tensor) else batch.items()
-        ):
+        for name, target in by_name(batch).items():
             targets.setdefault(name, []).append(target)
     joined = {name: torch.cat(parts) for name, parts in targets.items()}
     if len(joined) == len(space.names) == 1:  # whatever the data calls it
@@ -116,7 +115,7 @@ def predict_split(
     confidence: dict[str, list[Confidence]] = {}
     sums: dict[str, tuple[float, int]] = {}
     for rows in torch.split(torch.arange(len(z), device=z.device), batch_size):
-        predictions = space.predict_by_task(z[rows])
+        predictions = by_name(space.predict(z[rows]))
         if targets:
             add_terms(
                 sums,

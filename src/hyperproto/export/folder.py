@@ -34,8 +34,7 @@ from hyperproto.runtime.model import (
     TaskForm,
 )
 from hyperproto.runtime.predictor import Predictor
-from hyperproto.spaces import OutputSpace
-from hyperproto.spaces.output_space import TaskSpace
+from hyperproto.spaces import OutputSpace, TaskSpace
 
 # largest difference of probabilities, and of numbers by the width of their range, that is written
 AGREE = 1e-4
@@ -113,7 +112,8 @@ def export_model(
     bare : bool, optional
         Whether answers of the one task come by themselves (default: as the space has it).
     """
-    if not isinstance(space, TaskSpace) or space.to_dict() is None:
+    stored = space.to_dict()
+    if not isinstance(space, TaskSpace) or stored is None:
         raise InputError("A space to export", "be one of hyperproto", type(space).__name__)
     about = about or {}
     for name in about:
@@ -125,7 +125,7 @@ def export_model(
     answers = Answers(prepare, copy.deepcopy(network).cpu(), in_precision(space, dtype), tasks)
     graph = to_onnx(answers, rows)
     tensors = {
-        name: placed.vectors.cpu().numpy() for name, placed in space.prototypes_by_task().items()
+        name: placed.vectors.cpu().numpy() for name, placed in space.named_prototypes().items()
     }
     form = _input_form(rows, preprocessing, columns)
 
@@ -138,9 +138,9 @@ def export_model(
             format=FORMAT,
             inputs=form,
             tasks=tasks,
-            bare=space.bare if bare is None else bare,
+            bare=stored["bare"] if bare is None else bare,
             dim=space.dim,
-            space=space.to_dict() or {},
+            space=stored,
             files={name: _describe_file(place / name) for name in (GRAPH, PROTOTYPES)},
             versions=versions(),
             measures={**(measures or {})},

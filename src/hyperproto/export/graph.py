@@ -18,8 +18,7 @@ from hyperproto._core.errors import InputError, require
 from hyperproto.data import ImagePreprocessing, Standardizer, TablePreprocessing
 from hyperproto.runtime.model import TaskForm
 from hyperproto.runtime.predictor import INPUT, POINT
-from hyperproto.spaces import Sphere
-from hyperproto.spaces.output_space import TaskSpace
+from hyperproto.spaces import Space, TaskSpace
 from hyperproto.tasks.outliers import unusual
 
 
@@ -129,7 +128,7 @@ class Answers(nn.Module):
             probabilities = torch.softmax(logits, dim=1)
             outlier = unusual(logits, head.strength(z).double(), task.outlier, task.longest)
             found += [head.predict(z), head.scores(z), probabilities.float(), outlier.float()]
-        if isinstance(self.space, Sphere):
+        if isinstance(self.space, Space):
             found.append(self.space.project(z).float())
         return tuple(found)
 

@@ -65,7 +65,7 @@ def write_run_page(run: AnyRun, path: str | Path, data: Any = None, **options: A
         else:
             shown = _range_parts(predictions, figures)
         sections.append(_section(name, *shown, inputs.gallery(name, predictions)))
-    for name, prototypes in found.run.space.prototypes_by_task().items():
+    for name, prototypes in found.run.space.named_prototypes().items():
         facts = _table(pages.prototype_rows(prototypes).items())
         sections.append(_section(f"Prototypes of {name}, with their certificate", facts))
     settings = {
@@ -238,7 +238,7 @@ def _class_table(
         headings.append("mean probability of its predictions")
         for index, row in zip(listed, rows, strict=True):
             row.append(measures.percent(float(probabilities[labels == index, 0].mean())))
-    prototypes = found.run.space.prototypes_by_task().get(name)
+    prototypes = found.run.space.named_prototypes().get(name)
     if prototypes is not None and len(listed):
         headings.append("nearest prototypes, with their cosine")
         vectors = prototypes.vectors.numpy(force=True)

@@ -10,7 +10,7 @@ itself. A number then says nothing about how much room classes have, and neither
 """
 
 from collections.abc import Mapping
-from typing import Literal
+from typing import Literal, Self
 
 import torch
 from torch import Tensor
@@ -20,77 +20,13 @@ from hyperproto._core.checks import check_integer, check_output_width
 from hyperproto._core.errors import InputError, InputTypeError, arg
 from hyperproto.losses import get_loss
 from hyperproto.prototypes import Prototypes
-from hyperproto.spaces.output_space import TaskSpace, parse_tasks
+from hyperproto.spaces.output_space import UNNAMED, TaskSpace, parse_tasks
 from hyperproto.sphere import normalize
 from hyperproto.tasks import Task, indexed
 from hyperproto.tasks.top_k import TopK
 
 
-class Sphere(TaskSpace):
-    """One sphere for one task or several, laid out before training; subclasses say what is learned
-    there.
-    """
-
-    on_sphere = True
-
-    def __init__(self, dim: int, tasks: Mapping[str, Task], *, bare: bool, separate: bool) -> None:
-        axes = assign_axes(dim, tasks, separate=separate)
-        tasks = choose_losses(tasks, axes, separate=separate)
-        self.separate = separate
-        heads = {name: task.head(axes[name], int(dim)) for name, task in tasks.items()}
-        options = {"separate": True} if separate else {}  # a CompositeSpace has no choice
-        super().__init__(dim, heads, bare=bare, **options)
-
-    def project(self, z: Tensor) -> Tensor:
-        """Return the outputs as points on the sphere, shape (n, dim); all of separate ones together
-        have length 1.
-        """
-        check_output_width(z, self.dim)
-        if not self.separate:
-            return normalize(z)
-        points = torch.zeros_like(z)
-        for head in self.named_heads().values():
-            points[:, head.axes] = normalize(z[:, head.axes]) / len(self.names) ** 0.5
-        return points
-
-    @torch.no_grad()
-    def top_k(self, z: Tensor, k: int) -> dict[str, TopK] | TopK:
-        """Return the k nearest classes of each output, exactly, in memory that does not grow with
-        their number.
-
-        Parameters
-        ----------
-        z : Tensor, shape (n, dim)
-        k : int
-            How many; all of them where a task has no more classes.
-
-        Returns
-        -------
-        TopK of values (cosines) and ids, both of shape (n, k), best first and equals by their ids;
-        one for each class task by name, or that of the one unnamed task.
-        """
-        check_output_width(z, self.dim)
-        k = check_integer(k, "k", at_least=1)
-        heads = self.named_heads()
-        nearest = {name: heads[name].top_k(z, k) for name in indexed(self.tasks)}
-        if not nearest:
-            raise InputError(
-                "A space for top_k", "have classes", "only numbers", "`predict` answers with those."
-            )
-        return self.in_user_form(nearest)
-
-    @property
-    def prototypes(self) -> dict[str, Prototypes] | Prototypes:
-        """The prototypes of each class task, or of the one unnamed task."""
-        return self.in_user_form(self.prototypes_by_task())
-
-    def prototypes_by_task(self) -> dict[str, Prototypes]:
-        """Return the prototypes of every class task by name."""
-        found = {name: head.placed for name, head in self.named_heads().items()}
-        return {name: placed for name, placed in found.items() if placed is not None}
-
-
-class Space(Sphere):
+class Space(TaskSpace):
     """One sphere for one task or several, laid out before training; an ``nn.Module`` without
     parameters.
 
@@ -125,6 +61,7 @@ class Space(Sphere):
     """
 
     kind = "sphere"
+    on_sphere = True
 
     def __init__(
         self,
@@ -141,7 +78,63 @@ class Space(Sphere):
         dim = check_integer(dim, "dim", at_least=1)
         if separate == "auto":
             separate = _chooses_separate(dim, named)
-        super().__init__(dim, named, bare=bare, separate=bool(separate))
+        self.separate = bool(separate)
+        axes = assign_axes(dim, named, separate=self.separate)
+        named = choose_losses(named, axes, separate=self.separate)
+        heads = {name: task.head(axes[name], dim) for name, task in named.items()}
+        super().__init__(dim, heads, bare=bare, **({"separate": True} if separate else {}))
+
+    def with_tasks(self, tasks: Mapping[str, Task]) -> Self:
+        """Return such a space for other tasks by the same names."""
+        given = tasks[UNNAMED] if self._bare else tasks
+        return type(self)(self.dim, given, separate=self.separate)
+
+    def project(self, z: Tensor) -> Tensor:
+        """Return the outputs as points on the sphere, shape (n, dim); all of separate ones together
+        have length 1.
+        """
+        check_output_width(z, self.dim)
+        if not self.separate:
+            return normalize(z)
+        points = torch.zeros_like(z)
+        for head in self.named_heads().values():
+            points[:, head.axes] = normalize(z[:, head.axes]) / len(self.names) ** 0.5
+        return points
+
+    @torch.no_grad()
+    def top_k(self, z: Tensor, k: int) -> dict[str, TopK] | TopK:
+        """Return the k nearest classes of each output, exactly, in memory that does not grow with
+        their number.
+
+        Parameters
+        ----------
+        z : Tensor, shape (n, dim)
+        k : int
+            How many; all of them where a task has no more classes.
+
+        Returns
+        -------
+        TopK of values (cosines) and ids, both of shape (n, k), best first and equals by their ids;
+        one for each class task by name, or that of the one unnamed task.
+        """
+        check_output_width(z, self.dim)
+        k = check_integer(k, "k", at_least=1)
+        heads = self.named_heads()
+        nearest = {name: heads[name].top_k(z, k) for name in indexed(self.tasks)}
+        if not nearest:
+            advice = "`predict` answers with those."
+            raise InputError("A space for top_k", "have classes", "only numbers", advice)
+        return self._as_given(nearest)
+
+    @property
+    def prototypes(self) -> dict[str, Prototypes] | Prototypes:
+        """The prototypes of each class task, or of the one unnamed task."""
+        return self._as_given(self.named_prototypes())
+
+    def named_prototypes(self) -> dict[str, Prototypes]:
+        """Return the prototypes of every class task by name."""
+        found = {name: head.placed for name, head in self.named_heads().items()}
+        return {name: placed for name, placed in found.items() if placed is not None}
 
 
 def _chooses_separate(dim: int, tasks: Mapping[str, Task]) -> bool:

@@ -75,6 +75,10 @@ class Head(nn.Module, ABC):
         """Return what a softmax makes probabilities of, shape (n, num_classes), for an index."""
         return self.scores(z)
 
+    def probabilities(self, z: Tensor) -> Tensor | None:
+        """Return the probability of each class, shape (n, num_classes); None for a number."""
+        return self.logits(z).softmax(dim=1) if self.task.reads == "index" else None
+
     @property
     def outlier(self) -> str:
         """Which outlier score suits it; see ``hyperproto.evaluation.confidence``."""

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from hyperproto._core.processes import derive_seed, from_first
 from hyperproto.data import as_examples
 from hyperproto.spaces import OutputSpace
+from hyperproto.spaces.output_space import by_name
 from hyperproto.spec import TrainSettings
 from hyperproto.training.fit import fit
 from hyperproto.training.folder import RunFolder
@@ -90,17 +91,17 @@ def has_failed(
     with torch.random.fork_rng():  # from which data may draw
         found = list(network_outputs(network, data, rows=rows))
     z = torch.cat([outputs for outputs, _ in found])
-    parts = [space.by_task(targets) for _, targets in found]
+    parts = [by_name(targets) for _, targets in found]
     targets = {name: torch.cat([part[name] for part in parts]) for name in parts[0]}
     baseline = baseline_metrics(space, targets)
-    measures = mean_terms(measure(space, space.predict_by_task(z), targets))
+    measures = mean_terms(measure(space, space.predict(z), targets))
     if not baseline or len(not_better(measures, baseline)) < len(baseline):
         return False
     weight = None if sample_weight is None else sample_weight[rows].to(z.device)
 
     def loss(outputs: Tensor) -> Tensor:
-        named = space.losses_by_task(outputs, targets, sample_weight=weight)
-        return torch.stack(list(named.values())).sum()
+        options = {} if weight is None else {"sample_weight": weight}
+        return space.loss(outputs, targets, **options)
 
     return float(loss(z)) >= least_constant(loss, z) * (1 - ROUNDING)
 

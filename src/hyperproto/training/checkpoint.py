@@ -22,7 +22,7 @@ from hyperproto._core.errors import InputError
 from hyperproto._core.files import replacing
 from hyperproto._core.processes import derive_seed
 from hyperproto._core.schema import read_plain
-from hyperproto.spaces import OutputSpace, Sphere
+from hyperproto.spaces import OutputSpace, Space
 from hyperproto.training.distributed import LossSum, Machine
 from hyperproto.training.optimizer import AnyOptimizer
 from hyperproto.training.run import EpochRecord
@@ -35,7 +35,7 @@ def weights_of(network: nn.Module, space: OutputSpace) -> dict[str, Tensor]:
     their own.
     """
     tensors = {f"network.{name}": tensor for name, tensor in network.state_dict().items()}
-    if not isinstance(space, Sphere):
+    if not isinstance(space, Space):
         tensors |= {f"space.{name}": tensor for name, tensor in space.state_dict().items()}
     return {name: tensor.detach().cpu().clone().contiguous() for name, tensor in tensors.items()}
 

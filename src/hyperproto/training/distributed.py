@@ -6,11 +6,11 @@ import math
 import signal
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from types import FrameType
-from typing import Any, Self, TypeAlias, TypeVar
+from typing import Any, Self, TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -20,12 +20,12 @@ from hyperproto._core.errors import NonFiniteLossError
 from hyperproto._core.processes import join_process_group, own_device
 from hyperproto.data.preprocessing import is_sparse, take_rows
 from hyperproto.models import Backbone
-from hyperproto.spaces import OutputSpace
+from hyperproto.spaces import OutputSpace, Targets
+from hyperproto.spaces.output_space import by_name
 from hyperproto.spec import ResolvedSettings
 from hyperproto.training.optimizer import AnyOptimizer
 
 T = TypeVar("T")
-Named: TypeAlias = dict[str, Tensor]  # by task
 
 TINY = 1e-30  # in place of 0 labels
 AGREE_EVERY = 50  # steps; processes must pause at the same one, and asking each other takes time
@@ -146,23 +146,24 @@ class Objective(nn.Module):
     ) -> None:
         super().__init__()
         self.network, self.of_space = network, nn.ParameterList(space.parameters())
-        self.losses, self.counts = space.losses_by_task, space.counts_by_task
+        self.losses: Callable[..., Targets] = space.losses
+        self.counts = space.label_counts
         self.reduction = reduction
         self.precision: AbstractContextManager[object] = nullcontext()
         if machine.precision is not None:
             self.precision = torch.autocast(machine.device.type, machine.precision)
 
     def forward(
-        self, inputs: Any, targets: Named, weight: Tensor | None = None
-    ) -> tuple[Tensor, Named]:
+        self, inputs: Any, targets: Targets, weight: Tensor | None = None
+    ) -> tuple[Tensor, dict[str, Tensor]]:
         """Return the outputs of a batch and the loss of each task."""
         with self.precision:
             z = self.network(inputs)
             if weight is None:
-                losses = self.losses(z, targets, reduction=self.reduction)
+                losses = by_name(self.losses(z, targets, reduction=self.reduction))
             else:
                 weight = weight.to(z.dtype)
-                losses = self.losses(z, targets, reduction="sum", sample_weight=weight)
+                losses = by_name(self.losses(z, targets, reduction="sum", sample_weight=weight))
             if weight is not None and self.reduction == "mean":
                 # not over the weights: a batch of heavy rows takes a longer step, as if they were
                 # repeated
@@ -205,7 +206,7 @@ class Gradients:
         )
 
     def __call__(
-        self, inputs: Any, targets: Named, weight: Tensor | None = None
+        self, inputs: Any, targets: Targets, weight: Tensor | None = None
     ) -> tuple[Tensor, Tensor]:
         """Add the gradients of a batch to the parameters'; return its loss and outputs, detached.
 
@@ -213,7 +214,9 @@ class Gradients:
         the whole batch.
         """
         parts = (
-            1 if self.part is None else count_parts(len(next(iter(targets.values()))), self.part)
+            1
+            if self.part is None
+            else count_parts(len(next(iter(by_name(targets).values()))), self.part)
         )
         whole = (
             self._counts(targets, everywhere=True)
@@ -245,8 +248,8 @@ class Gradients:
             return done[0]
         return torch.stack([loss for loss, _ in done]).sum(), torch.cat([z for _, z in done])
 
-    def _counts(self, targets: Named, *, everywhere: bool) -> Tensor:
-        counts = torch.stack(list(self.space.counts_by_task(targets).values()))
+    def _counts(self, targets: Targets, *, everywhere: bool) -> Tensor:
+        counts = torch.stack(list(self.space.label_counts(targets).values()))
         return self.machine.sum(counts) if everywhere else counts
 
 

@@ -23,7 +23,8 @@ from hyperproto._core.progress import progress_bar
 from hyperproto.data import Batches, Examples, as_examples
 from hyperproto.data.preprocessing import is_sparse
 from hyperproto.defaults import SCHEDULE, InputKind, choose_rate, choose_steps, choose_weight_decay
-from hyperproto.spaces import CompositeSpace, OutputSpace
+from hyperproto.spaces import OutputSpace, Targets
+from hyperproto.spaces.output_space import by_name
 from hyperproto.spec import ResolvedSettings, TrainSettings
 from hyperproto.tasks.classes import BALANCED
 from hyperproto.training.distributed import GracefulShutdown, Machine, move
@@ -209,9 +210,7 @@ def resolve_settings(
     classes = [task for task in tasks if task.reads == "index"]
     largest = max(classes, key=lambda task: task.num_classes, default=None)
     loss = "absolute" if any(task.loss == "absolute" for task in tasks) else "squared"
-    if isinstance(space, CompositeSpace):
-        loss = "composite"
-    elif space.on_sphere and largest is not None:
+    if space.on_sphere and largest is not None:
         loss = largest.loss.name
     elif space.on_sphere and loss == "squared":
         loss = "squared_cosine"
@@ -262,7 +261,7 @@ def _check_scored(space: OutputSpace, data: Examples) -> None:
     if not space.tasks:
         space.check(data.targets)
     for name, task in space.tasks.items():
-        task.check_scored(space.by_task(data.targets)[name], name)
+        task.check_scored(by_name(data.targets)[name], name)
     data.check_inputs()
 
 
@@ -351,8 +350,8 @@ def _check_monitor(
         if not has_valid and value is not None:
             rule = "be left out where there is no validation data to compare epochs by"
             raise InputError(name, rule, value)
-    predicted = {}
+    predicted: Targets = {}
     with suppress(InputError):  # an untrained network may point nowhere; the first epoch will tell
-        predicted = space.predict_by_task(z)
-    if settings.monitor is not None and predicted:
+        predicted = space.predict(z)
+    if settings.monitor is not None and len(predicted):
         choose(settings.monitor, measure(space, predicted, predicted), what="measure to monitor")

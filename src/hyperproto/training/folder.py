@@ -208,7 +208,7 @@ class RunFolder(PathLike[str]):
 
 def prototype_files(folder: Path, space: OutputSpace) -> dict[Path, Prototypes]:
     """Return the prototypes of each class task of a space by their files in the folder of a run."""
-    placed = space.prototypes_by_task().values()
+    placed = space.named_prototypes().values()
     return {
         folder / f"prototypes.{index}.safetensors": prototypes
         for index, prototypes in enumerate(placed)

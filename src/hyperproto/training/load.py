@@ -234,7 +234,7 @@ def _check_losses(described: Any, folder: Path) -> None:
 def stored_prototypes(folder: Path, space: dict[str, Any]) -> dict[str, Prototypes]:
     """Read the prototypes of each class task of a stored sphere."""
     named = [task["name"] for task in space["tasks"] if task["task"] == "classes"]
-    if space["kind"] not in ("sphere", "composite"):
+    if space["kind"] != "sphere":
         named = []
     files = {name: folder / f"prototypes.{index}.safetensors" for index, name in enumerate(named)}
     for name, file in files.items():

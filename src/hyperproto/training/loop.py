@@ -185,7 +185,7 @@ class Loop:
                 weight = None
                 if self.sample_weight is not None:
                     weight = move(self.sample_weight[ids[step]], machine.device)
-                loss, z = self.gradients(inputs, space.by_task(targets), weight)
+                loss, z = self.gradients(inputs, targets, weight)
                 losses.add(loss)
                 take_step(self.optimizer, machine)
                 space.observe(z, targets)

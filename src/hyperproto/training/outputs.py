@@ -11,7 +11,8 @@ from torch import Tensor, nn
 from hyperproto.data import Batches, as_examples
 from hyperproto.defaults import INFERENCE_BATCH_SIZE
 from hyperproto.metrics import absolute_error_terms, accuracy_terms
-from hyperproto.spaces import OutputSpace, TaskSpace
+from hyperproto.spaces import OutputSpace, Targets
+from hyperproto.spaces.output_space import by_name
 from hyperproto.training.distributed import Machine, move, use_channels_last
 
 
@@ -95,7 +96,7 @@ def evaluate(
     sums: dict[str, tuple[float, int]] = {}
     space.to(machine.device)
     for z, targets in network_outputs(network, batches, device=machine.device):
-        add_terms(sums, measure(space, space.predict_by_task(z), space.by_task(targets)))
+        add_terms(sums, measure(space, space.predict(z), targets))
     totals: dict[str, tuple[float, int]] = {}
     for part in machine.gather(sums):  # a process may have had no example, and so no measure
         add_terms(totals, part)
@@ -117,33 +118,31 @@ def add_terms(sums: dict[str, tuple[float, int]], terms: dict[str, tuple[float, 
 
 
 def measure(
-    space: OutputSpace, predictions: Mapping[str, Tensor], targets: Mapping[str, Tensor]
+    space: OutputSpace, predictions: Targets, targets: Targets
 ) -> dict[str, tuple[float, int]]:
     """Return (sum, count) of each metric, as the tasks have them; in a space without tasks whole
     numbers are classes, others are measured by distance.
     """
     terms: dict[str, tuple[float, int]] = {}
-    tasks = space.tasks if isinstance(space, TaskSpace) else {}
-    for name, predicted in predictions.items():
+    tasks, true = space.tasks, by_name(targets)
+    for name, predicted in by_name(predictions).items():
         if name in tasks:
-            found = tasks[name].terms(predicted, targets[name])
+            found = tasks[name].terms(predicted, true[name])
         elif predicted.dtype.is_floating_point:
-            found = {"mae": absolute_error_terms(predicted, targets[name])}
+            found = {"mae": absolute_error_terms(predicted, true[name])}
         else:
-            found = {"accuracy": accuracy_terms(predicted, targets[name])}
-        terms |= {f"{space.prefix(name)}{metric}": term for metric, term in found.items()}
+            found = {"accuracy": accuracy_terms(predicted, true[name])}
+        terms |= {space.metric_name(name, metric): term for metric, term in found.items()}
     return terms
 
 
-def baseline_metrics(space: OutputSpace, targets: Mapping[str, Tensor]) -> dict[str, float]:
+def baseline_metrics(space: OutputSpace, targets: Targets) -> dict[str, float]:
     """Return the measures of the baseline: the majority class, or the median of the targets.
 
     What is no better than these has learned nothing.
     """
-    if not isinstance(space, TaskSpace):
-        return {}
-    tasks = space.tasks
-    predictions = {name: tasks[name].baseline(target) for name, target in targets.items()}
+    named = by_name(targets)
+    predictions = {name: task.baseline(named[name]) for name, task in space.tasks.items()}
     return mean_terms(measure(space, predictions, targets))
 
 

@@ -18,7 +18,7 @@ from hyperproto.priors import Prior, from_data
 from hyperproto.priors.data_driven import draw_examples
 from hyperproto.prototypes import Prototypes, place
 from hyperproto.prototypes.prototypes import check_dim
-from hyperproto.spaces import CompositeSpace, Space, TaskSpace
+from hyperproto.spaces import Space, TaskSpace
 from hyperproto.spaces.space import assign_axes
 from hyperproto.spec import SpaceSpec
 from hyperproto.tasks import Classes, Task, indexed
@@ -101,8 +101,6 @@ def _with_losses(spec: SpaceSpec, tasks: Mapping[str, Task]) -> dict[str, Task]:
     """Return tasks with the losses and the margin that a description names."""
     loss = "auto" if spec.loss == "auto" else get_loss(spec.loss, **spec.loss_options)
     margin = "auto" if spec.margin is None else spec.margin
-    if spec.kind == "composite" and spec.margin is None:
-        margin = defaults.MARGIN
     numbers = defaults.choose_number_loss(spec.loss)
     return {
         name: task.resolved(class_loss=loss, number_loss=numbers, margin=margin)
@@ -126,7 +124,6 @@ def _build_sphere(
         spec.prior in (None, "data")
         and not placing
         and not separate
-        and spec.kind != "composite"
         and bool(indexed(tasks))
         and defaults.uses_prior(*_counts(tasks), dim, spec.loss, frozen=frozen)
     )
@@ -140,8 +137,6 @@ def _build_sphere(
     if given is not None:
         name, task = only_classes(tasks, "prototypes")
         tasks = {**tasks, name: replace(task, classes=given)}
-    if spec.kind == "composite":
-        return CompositeSpace(dim, tasks)
     return Space(dim, tasks, separate=separate)
 
 

@@ -20,7 +20,7 @@ from hyperproto.data.source import resized
 from hyperproto.data.table_files import FEW
 from hyperproto.defaults import FINE_TUNING, HEAD_DECAY, InputKind
 from hyperproto.models import Backbone, FeatureBackbone
-from hyperproto.spaces import OutputSpace, Space, Sphere, TaskSpace
+from hyperproto.spaces import OutputSpace, Space, TaskSpace
 from hyperproto.spec import NetworkSpec, ResolvedSettings, RunSpec
 from hyperproto.training.again import fit_or_try_again
 from hyperproto.training.build import (
@@ -226,7 +226,7 @@ def _fit(
         preprocessing=source.preprocessing,
         **options,
     )
-    run.baseline = {} if valid is None else baseline_metrics(space, space.by_task(valid.targets))
+    run.baseline = {} if valid is None else baseline_metrics(space, valid.targets)
     return run
 
 
@@ -237,7 +237,7 @@ def _headline(
     assert isinstance(network, Backbone)
     weights = sum(parameter.numel() for parameter in network.parameters())
     measured = "nothing to measure on" if valid is None else f"{valid:,} to measure on"
-    kind = "the sphere" if isinstance(space, Sphere) else "softmax and squared error"
+    kind = "the sphere" if space.on_sphere else "softmax and squared error"
     targets = source.train.targets.values()
     missing = [target.isnan() if target.is_floating_point() else target < 0 for target in targets]
     without = int(torch.stack(missing).all(dim=0).sum())
@@ -251,7 +251,7 @@ def _headline(
             if task.reads == "index"
         }
         line += f", {' and '.join(sorted(losses))} loss" if losses else ""
-        for placed in space.prototypes_by_task().values():
+        for placed in space.named_prototypes().values():
             found = placed.certificate.prior_agreement
             line += "" if found is None else f", prototypes placed by {found.prior}"
             line += (

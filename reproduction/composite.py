@@ -18,8 +18,8 @@ from torch import Tensor
 
 from hyperproto._core.errors import InputError
 from hyperproto.losses import Reduction
-from hyperproto.spaces.output_space import parse_tasks, reduce_rows
-from hyperproto.spaces.space import Sphere
+from hyperproto.spaces import Space, Targets
+from hyperproto.spaces.output_space import reduce_rows
 from hyperproto.sphere import normalize, working_dtype
 from hyperproto.tasks import Task, indexed, numeric
 from hyperproto.tasks.prototype_head import PrototypeHead
@@ -27,7 +27,7 @@ from hyperproto.tasks.prototype_head import PrototypeHead
 FLOOR = 1e-4  # ε: a root is steep at 0
 
 
-class CompositeSpace(Sphere):
+class CompositeSpace(Space):
     """One class task and one range, learned as one point; everything else is as in ``hp.Space``.
 
     differs from paper: its joint loss is the sum of two squares. The ``margin`` of the range keeps
@@ -38,13 +38,12 @@ class CompositeSpace(Sphere):
     ----------
     dim : int
         Width of the network's output.
-    task : mapping from names to one Classes and one Range, optional
-    **tasks : Classes and Range
+    tasks : mapping from names to one Classes and one Range
 
     Examples
     --------
     >>> from hyperproto.tasks import Classes, Range
-    >>> space = CompositeSpace(3, digit=Classes(5), angle=Range(0, 180, margin=0.1))
+    >>> space = CompositeSpace(3, {"digit": Classes(5), "angle": Range(0, 180, margin=0.1)})
     >>> target = space.points({"digit": torch.tensor([0]), "angle": torch.tensor([90.0])})
     >>> space.loss(target, {"digit": torch.tensor([0]),
     ...     "angle": torch.tensor([90.0])})  # the floor, at the point
@@ -53,62 +52,54 @@ class CompositeSpace(Sphere):
 
     kind = "composite"
 
-    def __init__(
-        self, dim: int, task: Task | Mapping[str, Task] | None = None, **tasks: Task
-    ) -> None:
-        super().__init__(dim, parse_tasks(task, tasks)[0], bare=False, separate=False)
+    def __init__(self, dim: int, tasks: Mapping[str, Task]) -> None:
+        super().__init__(dim, tasks, separate=False)
         classes, ranges = indexed(self.tasks), numeric(self.tasks)
         if len(classes) != 1 or len(ranges) != 1:
             kinds = ", ".join(sorted(type(asked).__name__ for asked in self.tasks.values()))
-            raise InputError(
-                "A CompositeSpace", "have one hp.Classes and one hp.Range", kinds, "Use hp.Space."
-            )
+            raise InputError("A CompositeSpace", "have one hp.Classes and one hp.Range", kinds)
         weighted = [name for name, asked in self.tasks.items() if asked.weight != 1]
         if weighted:
-            raise InputError(
-                "Tasks of a CompositeSpace", "have no weight", f'one for "{weighted[0]}"'
-            )
+            got = f'one for "{weighted[0]}"'
+            raise InputError("Tasks of a CompositeSpace", "have no weight", got)
         (self._class_name,), ((self._pole_name, self._range),) = classes, ranges.items()
         if classes[self._class_name].label_smoothing:
-            raise InputError(
-                "label_smoothing", "be 0 in a CompositeSpace, where each class has one point"
-            )
+            rule = "be 0 in a CompositeSpace, where each class has one point"
+            raise InputError("label_smoothing", rule)
 
     def points(self, targets: Mapping[str, Tensor]) -> Tensor:
         """Return the point on the sphere that stands for each pair of a class and a number. Shape
         (n, dim).
         """
         r = self._range.to_cosine(targets[self._pole_name])
-        rows = self._class_head.prototypes.index_select(0, targets[self._class_name].long()).to(
-            r.dtype
-        )
+        labels = targets[self._class_name].long()
+        rows = self._class_head.prototypes.index_select(0, labels).to(r.dtype)
         return torch.cat([r.unsqueeze(1), (1 - r * r).sqrt().unsqueeze(1) * rows], dim=1)
 
-    def counts_by_task(self, targets: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    def label_counts(self, targets: Targets) -> dict[str, Tensor]:
         """Return the weight that the mean is taken over, the same for both names."""
-        return dict.fromkeys(self.names, self._weights(targets).sum())
+        return dict.fromkeys(self.names, self._weights(self._named(targets)).sum())
 
-    def losses_by_task(
+    def losses(
         self,
         z: Tensor,
-        targets: Mapping[str, Tensor],
+        targets: Targets,
         *,
         reduction: Reduction = "mean",
         sample_weight: Tensor | None = None,
     ) -> dict[str, Tensor]:
         """Return the one loss, half of it to each name."""
         shape = z.shape[:-1]
-        z, targets, sample_weight = self._check_batch(z, targets, reduction, sample_weight)
-        targets = {
-            name: task.check_form(targets[name], len(z), name) for name, task in self.tasks.items()
+        z, named, sample_weight = self._check_batch(z, targets, reduction, sample_weight)
+        named = {
+            name: task.check_form(named[name], len(z), name) for name, task in self.tasks.items()
         }
-        if targets[self._class_name].is_floating_point():
-            raise InputError(
-                "Classes of a CompositeSpace", "be ids, as each has one point", "probabilities"
-            )
+        if named[self._class_name].is_floating_point():
+            rule = "be ids, as each has one point"
+            raise InputError("Classes of a CompositeSpace", rule, "probabilities")
         u = normalize(z.to(working_dtype(z.dtype)))
         along, rest = u[:, 0], u[:, 1:]
-        labels, values = targets[self._class_name], targets[self._pole_name]
+        labels, values = named[self._class_name], named[self._pole_name]
         rows = self._class_head.prototypes.index_select(0, labels.clamp_min(0)).to(u.dtype)
         # a missing class is the one whose prototype the output points at, were there one
         across = torch.where(
@@ -118,7 +109,7 @@ class CompositeSpace(Sphere):
         r = self._range.to_cosine(values.masked_fill(~known, self._range.low)).to(u.dtype)
         r = torch.where(known, r, self._nearest_cosine(along.detach(), across.detach()))
         cosine = r * along + (1 - r * r).clamp_min(0).sqrt() * across
-        weights = self._weights(targets)
+        weights = self._weights(named)
         if sample_weight is not None:
             weights = weights * sample_weight
         half = (1 + FLOOR - cosine).clamp_min(FLOOR).sqrt() * weights.to(u.dtype) / 2

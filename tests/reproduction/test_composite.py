@@ -9,14 +9,15 @@ import torch
 
 import hyperproto as hp
 from hyperproto._core.errors import InputError
-from hyperproto.baselines import space_from_dict
+from reproduction.composite import CompositeSpace
 
 NAN = float("nan")
 
 
 @pytest.fixture
 def space():
-    return hp.CompositeSpace(4, digit=hp.Classes(5), angle=hp.Range(0, 180, margin=0.1))
+    tasks = {"digit": hp.Classes(5), "angle": hp.Range(0, 180, margin=0.1)}
+    return CompositeSpace(4, tasks)
 
 
 def targets(labels, values):
@@ -73,7 +74,7 @@ def test_rows_without_any_label_give_no_loss_and_no_gradient(space, generator):
     space.loss(z, targets([-1, 2], [NAN, 20.0])).backward()
     assert not z.grad[0].any()
     assert z.grad[1].any()
-    assert space.counts_by_task(targets([-1, 2], [NAN, 20.0])) == {"digit": 1, "angle": 1}
+    assert space.label_counts(targets([-1, 2], [NAN, 20.0])) == {"digit": 1, "angle": 1}
 
 
 def test_gradients_agree_with_differences(space, generator):
@@ -82,14 +83,17 @@ def test_gradients_agree_with_differences(space, generator):
     assert torch.autograd.gradcheck(lambda z: space.loss(z, wanted), (z,))
 
 
-def test_it_is_described_and_rebuilt(space):
-    again = space_from_dict(space.to_dict(), space.prototypes)
-    assert type(again) is hp.CompositeSpace
-    assert again.tasks["angle"] == space.tasks["angle"]
-
-
-def test_other_tasks_and_weights_are_refused():
-    with pytest.raises(InputError, match=r"one hp\.Classes and one hp\.Range; got Classes"):
-        hp.CompositeSpace(3, digit=hp.Classes(3))
-    with pytest.raises(InputError, match='must have no weight; got one for "angle"'):
-        hp.CompositeSpace(4, digit=hp.Classes(3), angle=hp.Range(0, 1, weight=2.0))
+def test_what_has_no_point_is_refused(space):
+    classes, numbers = hp.Classes(3), hp.Range(0, 1, margin=0.1)
+    smoothed, weighted = hp.Classes(3, label_smoothing=0.1), hp.Range(0, 1, weight=2.0)
+    for tasks, got in (
+        ({"digit": classes}, "Classes"),
+        ({"digit": classes, "angle": weighted}, 'one for "angle"'),
+        ({"digit": smoothed, "angle": numbers}, None),
+    ):
+        with pytest.raises(InputError) as raised:
+            CompositeSpace(4, tasks)
+        assert raised.value.got == got
+    with pytest.raises(InputError) as raised:
+        space.loss(torch.ones(1, 4), {"digit": torch.full((1, 5), 0.2), "angle": torch.zeros(1)})
+    assert raised.value.got == "probabilities"
