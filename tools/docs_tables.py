@@ -356,7 +356,7 @@ def accuracies() -> str:
         ),
         (
             "rotated digits on S², digit and angle, three seeds",
-            f"{one_point[0]} % and {one_point[1]}° with one point for both (`hp.CompositeSpace`), "
+            f"{one_point[0]} % and {one_point[1]}° with one point for both, "
             f"{paper[0]} % and {paper[1]}° with the paper's loss; a multi-task network, tuned in "
             f"the same way and over three weights, {two[0]} % and {two[1]}°",
             "`python -m benchmarks rotated_digits`",
