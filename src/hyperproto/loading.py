@@ -1,39 +1,65 @@
-"""``hp.load``: a run's network and space, or an estimator, by what the folder holds."""
+"""``hp.load``: a run, or an estimator, by what the folder holds."""
 
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar, overload
 
-from hyperproto._core.errors import InputError
+from torch import nn
+
+from hyperproto._core.errors import InputError, InputTypeError
 from hyperproto._core.files import whole
+from hyperproto.spaces import OutputSpace
+from hyperproto.training import Run
 from hyperproto.training import load as load_run
 
+T = TypeVar("T")
 
-def load(folder: str | Path, **options: Any) -> Any:
+
+@overload
+def load(
+    folder: str | Path,
+    *,
+    which: str = "last",
+    network: nn.Module | None = None,
+    space: OutputSpace | None = None,
+) -> Run: ...
+
+
+@overload
+def load(folder: str | Path, kind: type[T]) -> T: ...
+
+
+def load(folder: str | Path, kind: type[Any] | None = None, **options: Any) -> Any:
     """Give back what was written to a folder.
 
     Parameters
     ----------
     folder : path
         What :func:`hyperproto.fit` wrote, or the ``save`` of an estimator.
+    kind : type, optional
+        The class of an estimator that is saved there, such as ``HypersphericalClassifier``: it is
+        checked, and known to type checkers.
     **options
         For a run: ``which="last" | "best"``, ``network=``, ``space=``; see
         :func:`hyperproto.training.load`.
 
     Returns
     -------
-    Loaded or estimator
+    Run or estimator
         ``network, space = hp.load("runs/digits")``; ``classifier = hp.load("models/digits")``.
     """
     if not is_estimator(folder):
-        return load_run(folder, **options)
-    if options:
-        got = ", ".join(options)
-        raise InputError(
-            "Options", f'be left out for "{folder}", an estimator, which is loaded whole', got
-        )
-    from hyperproto.estimators.store import load_estimator
+        found: object = load_run(folder, **options)
+    elif options:
+        rule = f'be left out for "{folder}", an estimator, which is loaded whole'
+        raise InputError("Options", rule, ", ".join(options))
+    else:
+        from hyperproto.estimators.store import load_estimator
 
-    return load_estimator(folder)
+        found = load_estimator(folder)
+    if kind is not None and not isinstance(found, kind):
+        rule = f"hold a {kind.__name__}"
+        raise InputTypeError(f'"{folder}"', rule, f"a {type(found).__name__}")
+    return found
 
 
 def is_estimator(folder: str | Path) -> bool:

@@ -2,8 +2,8 @@
 end anywhere.
 
 Each life is a forked child, so torch is imported once. A life counts the moments where a death
-could hurt (a step, a file half written, written but not renamed, renamed, a line half appended) and
-kills itself at one drawn at random.
+could hurt (a step, a file half written, written but not renamed, renamed) and kills itself at one
+drawn at random.
 """
 
 import json
@@ -19,7 +19,6 @@ from torch.utils.data import Dataset
 
 import hyperproto as hp
 from hyperproto.training import checkpoint, distributed
-from hyperproto.training import folder as run_folder
 
 KINDS = ("plain", "wobbly data", "learning space", "accumulation")
 LIVES = 4  # after so many deaths a run may live to its end
@@ -135,7 +134,6 @@ def doom(countdown: int) -> None:
     around(distributed.Gradients, "__call__")
     around(os, "replace")
     torn(checkpoint, "save_file", 1)
-    torn(run_folder, "append_json_line", 0)
 
 
 def live(folder: Path, kind: str, countdown: int | None, **settings: object) -> bool:

@@ -138,7 +138,7 @@ def test_folders_that_hold_no_run_get_a_sentence(tmp_path, blobs, blob_space):
     with pytest.raises(ValueError, match="is not readable as JSON"):
         hp.load(tmp_path / "run", network=make_network())
     config.write_text("[1, 2]")
-    with pytest.raises(ValueError, match="got a config without a format"):
+    with pytest.raises(ValueError, match="got a file without a format"):
         hp.load(tmp_path / "run", network=make_network())
     config.write_text('{"format": "hyperproto.run/3"}')
     with pytest.raises(

@@ -252,7 +252,7 @@ def test_a_line_cut_short_does_not_hide_the_others(tmp_path):
         ),
         ({"epochs": 4}, "with epochs=3; got 4"),
         ({"blobs": make_blobs(90)}, "with data.train=120; got 90"),
-        ({"preprocessing": {"kind": "table"}}, "with preprocessing=None; got {'kind': 'table'}"),
+        ({"preprocessing": {"kind": "table"}}, "with preprocessing.kind=None; got 'table'"),
     ],
 )
 def test_resuming_with_something_else_gets_a_sentence(tmp_path, change, sentence):

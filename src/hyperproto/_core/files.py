@@ -17,7 +17,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from importlib import metadata
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from hyperproto._core.checks import check_no_pipe
 from hyperproto._core.errors import HyperprotoError, InputError, StorageError
@@ -30,6 +30,7 @@ UNFINISHED, WHOLE = ".hyperproto-new", ".hyperproto-whole"  # folders of the fil
 FORMER = "former"  # folder in them with the names of what they replace
 SHOWN = 60  # characters of a path that cannot be
 T = TypeVar("T")
+Plain: TypeAlias = dict[str, Any]  # an object of JSON
 NamesOf = Callable[[Path], Collection[str]]
 NO_LOCKS = -1  # in place of a handle
 _locked: set[int] = set()  # handles by which this process holds locks
@@ -215,12 +216,6 @@ def write_json(path: str | Path, value: Any) -> None:
     text = json.dumps(plain(value), indent=2, allow_nan=False) + "\n"
     with replacing(path) as temporary:
         temporary.write_text(text, encoding="utf-8")
-
-
-def append_json_line(path: str | Path, value: Any) -> None:
-    """Append ``value`` as one line of JSON."""
-    with explaining(Path(path)), Path(path).open("a", encoding="utf-8") as file:
-        file.write(_line(value))
 
 
 def write_json_lines(path: str | Path, values: Iterable[Any]) -> None:

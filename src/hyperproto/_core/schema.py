@@ -48,6 +48,14 @@ def from_plain(kind: type[T], values: Any, *, newer: bool = False) -> T:
     )
 
 
+def check_format(values: object, form: str, where: str, what: str) -> None:
+    """Raise where a file holds something else than values of a format."""
+    found = values.get("format") if isinstance(values, Mapping) else None
+    if found != form:
+        rule = f"be {what} of format {form}"
+        raise InputError(where, rule, found or "a file without a format")
+
+
 def read_plain(kind: type[T], values: Any, where: str) -> T:
     """Build a dataclass from what a file holds; an error says which file. Fields not known are left
     out.

@@ -2,14 +2,13 @@
 
 from hyperproto.spec import DataSpec, NetworkSpec, RunSpec, SpaceSpec, TrainSettings
 from hyperproto.training.fit import fit
-from hyperproto.training.load import Loaded, RunRecord, load, read_run, rebuild
+from hyperproto.training.load import RunRecord, load, read_run, rebuild
 from hyperproto.training.outputs import evaluate, network_outputs
 from hyperproto.training.run import Run
 from hyperproto.training.train import resume_run, train
 
 __all__ = [
     "DataSpec",
-    "Loaded",
     "NetworkSpec",
     "Run",
     "RunRecord",

@@ -10,7 +10,6 @@ import zlib
 from dataclasses import dataclass
 from numbers import Real
 from pathlib import Path
-from typing import Any
 
 import torch
 from safetensors import SafetensorError, safe_open
@@ -19,10 +18,10 @@ from torch import Tensor, nn
 
 from hyperproto._core.checks import check_no_pipe
 from hyperproto._core.errors import InputError
-from hyperproto._core.files import replacing
+from hyperproto._core.files import Plain, replacing
 from hyperproto._core.processes import derive_seed
-from hyperproto._core.schema import read_plain
-from hyperproto.spaces import OutputSpace, Space
+from hyperproto._core.schema import check_format, read_plain
+from hyperproto.spaces import OutputSpace
 from hyperproto.training.distributed import LossSum, Machine
 from hyperproto.training.optimizer import AnyOptimizer
 from hyperproto.training.run import EpochRecord
@@ -34,10 +33,10 @@ def weights_of(network: nn.Module, space: OutputSpace) -> dict[str, Tensor]:
     """Return a copy of every tensor that training changes, on the CPU; prototypes have a file of
     their own.
     """
-    tensors = {f"network.{name}": tensor for name, tensor in network.state_dict().items()}
-    if not isinstance(space, Space):
-        tensors |= {f"space.{name}": tensor for name, tensor in space.state_dict().items()}
-    return {name: tensor.detach().cpu().clone().contiguous() for name, tensor in tensors.items()}
+    tensors = network.state_dict(prefix="network.")
+    if not space.on_sphere:
+        tensors |= space.state_dict(prefix="space.")
+    return {name: _copied(tensor) for name, tensor in tensors.items()}
 
 
 def fill_weights(network: nn.Module, space: OutputSpace, tensors: dict[str, Tensor]) -> None:
@@ -46,10 +45,9 @@ def fill_weights(network: nn.Module, space: OutputSpace, tensors: dict[str, Tens
         own = {
             name.removeprefix(prefix): t for name, t in tensors.items() if name.startswith(prefix)
         }
-        if prefix == "space." and not own:
-            continue
         try:
-            module.load_state_dict(own)
+            if own or module is network:
+                module.load_state_dict(own)
         except RuntimeError as error:
             first = str(error).splitlines()[-1].strip()
             raise InputError("The weights", f"fit the {prefix[:-1]} given", first) from None
@@ -81,22 +79,14 @@ class Header:
     epoch: int
     step: int
     watch: tuple[tuple[Real, ...], ...]
-    scaler: dict[str, Any] | None
-    machine: dict[str, Any]
+    scaler: Plain | None
+    machine: Plain
     history: tuple[EpochRecord, ...]
 
     def __post_init__(self) -> None:
-        if (
-            self.epoch < 0
-            or self.step < 0
-            or not self.watch
-            or any(len(sums) != 2 for sums in self.watch)
-        ):
-            raise InputError(
-                "epoch, step and watch",
-                "say where training was",
-                (self.epoch, self.step, self.watch),
-            )
+        place = self.epoch, self.step, self.watch
+        if min(place[:2]) < 0 or not self.watch or any(len(sums) != 2 for sums in self.watch):
+            raise InputError("epoch, step and watch", "say where training was", place)
 
 
 @dataclass(frozen=True)
@@ -104,7 +94,7 @@ class Checkpoint:
     """Tensors and the JSON of the header."""
 
     tensors: dict[str, Tensor]
-    state: dict[str, Any]
+    state: Plain
 
     @property
     def position(self) -> tuple[int, int]:
@@ -128,7 +118,7 @@ class TrainState:
     seed: int
 
     @property
-    def conditions(self) -> dict[str, Any]:
+    def conditions(self) -> Plain:
         """What must be the same for two runs to agree in every bit."""
         return {
             "processes": self.machine.processes,
@@ -138,32 +128,26 @@ class TrainState:
         }
 
     def take(
-        self, losses: LossSum | None, *, epoch: int, step: int, history: list[dict[str, Any]]
+        self, losses: LossSum | None, *, epoch: int, step: int, history: list[Plain]
     ) -> Checkpoint | None:
         """Return the present moment, on the first process; all must call, as each has its own
         random numbers.
         """
-        device, scaler = self.machine.device, self.machine.scaler
-        own: dict[str, Any] = {"cpu": torch.get_rng_state(), "watch": (0.0, 0)}
-        if hasattr(module := getattr(torch, device.type), "get_rng_state"):
-            own["device"] = module.get_rng_state()
-        if losses is not None:
-            losses.read()
-            own["watch"] = losses.total, losses.steps
-        processes = self.machine.gather(own)
+        own = {"cpu": torch.get_rng_state()}
+        if hasattr(module := getattr(torch, self.machine.device.type), "get_rng_state"):
+            own["device"] = module.get_rng_state().cpu()
+        processes = self.machine.gather((own, (0.0, 0) if losses is None else losses.read()))
         if not self.machine.is_first:
             return None
         tensors = weights_of(self.network, self.space) | self.optimizer_tensors()
-        for name in ("cpu", "device"):
-            if name in own:
-                tensors[f"random.{name}"] = torch.stack(
-                    [process[name].cpu() for process in processes]
-                )
+        for name in own:
+            tensors[f"random.{name}"] = torch.stack([random[name] for random, _ in processes])
+        scaler = self.machine.scaler
         header = {
             "format": FORMAT,
             "epoch": epoch,
             "step": step,
-            "watch": [process["watch"] for process in processes],
+            "watch": [watch for _, watch in processes],
             "scaler": None if scaler is None else scaler.state_dict(),
             "machine": self.conditions,
             "history": history,
@@ -175,25 +159,21 @@ class TrainState:
         far.
         """
         fill_weights(self.network, self.space, checkpoint.tensors)
-        scaler, rank = self.machine.scaler, self.machine.rank
+        scaler, state = self.machine.scaler, checkpoint.state
         try:
             self._restore_optimizer(checkpoint)
-            if scaler is not None and checkpoint.state["scaler"] is not None:
-                scaler.load_state_dict(checkpoint.state["scaler"])
-            self._restore_random(checkpoint, rank)
+            if scaler is not None and state["scaler"] is not None:
+                scaler.load_state_dict(state["scaler"])
+            self._restore_random(checkpoint)
         except (LookupError, RuntimeError, TypeError, ValueError) as error:
-            got = f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
-            raise InputError(
-                "The checkpoint", "hold the momentum and random numbers of its run", got
-            ) from None
+            rule = "hold the momentum and random numbers of its run"
+            got = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
+            raise InputError("The checkpoint", rule, got) from None
         if losses is not None:
-            sums = checkpoint.state["watch"]
+            sums = state["watch"]
+            shared = [sum(column) / len(sums) for column in zip(*sums, strict=True)]
             same = len(sums) == self.machine.processes
-            total, steps = (
-                sums[rank]
-                if same
-                else [sum(column) / len(sums) for column in zip(*sums, strict=True)]
-            )
+            total, steps = sums[self.machine.rank] if same else shared
             losses.total, losses.steps = float(total), int(steps)
 
     def optimizer_tensors(self) -> dict[str, Tensor]:
@@ -204,28 +184,22 @@ class TrainState:
         for name, parameter in self._parameters().items():
             for key, value in self.optimizer.state.get(parameter, {}).items():
                 if isinstance(value, Tensor):
-                    tensors[f"optimizer.{key}.{name}"] = value.detach().cpu().clone().contiguous()
+                    tensors[f"optimizer.{key}.{name}"] = _copied(value)
                 elif value is not None:
+                    rule = "keep its state in tensors, for a run to be resumed"
                     got = f"{key}={value!r} of {type(self.optimizer).__name__}"
                     advice = "Train without a folder, or with another optimizer."
-                    raise InputError(
-                        "optimizer",
-                        "keep its state in tensors, for a run to be resumed",
-                        got,
-                        advice,
-                    )
+                    raise InputError("optimizer", rule, got, advice)
         return tensors
 
     def _restore_optimizer(self, checkpoint: Checkpoint) -> None:
-        parameters, stored = self._parameters(), self.optimizer.state_dict() | {"state": {}}
-        order = {
-            id(p): index
-            for index, p in enumerate(p for g in self.optimizer.param_groups for p in g["params"])
-        }
+        named, stored = self._parameters(), self.optimizer.state_dict() | {"state": {}}
+        taken = [p for group in self.optimizer.param_groups for p in group["params"]]
+        order = {id(parameter): index for index, parameter in enumerate(taken)}
         for name, tensor in checkpoint.tensors.items():
             if name.startswith("optimizer."):
                 _, key, parameter_name = name.split(".", 2)
-                parameter = parameters[parameter_name]
+                parameter = named[parameter_name]
                 # laid out in memory as its parameter, as in the unbroken run: another layout may
                 # round differently
                 if tensor.shape == parameter.shape:
@@ -233,11 +207,11 @@ class TrainState:
                 stored["state"].setdefault(order[id(parameter)], {})[key] = tensor
         self.optimizer.load_state_dict(stored)  # which knows what belongs on which device
 
-    def _restore_random(self, checkpoint: Checkpoint, rank: int) -> None:
-        device, states = self.machine.device.type, checkpoint.tensors["random.cpu"]
-        if rank >= len(
-            states
-        ):  # more processes than before: the new ones get a stream of their own
+    def _restore_random(self, checkpoint: Checkpoint) -> None:
+        rank, device = self.machine.rank, self.machine.device.type
+        states = checkpoint.tensors["random.cpu"]
+        if rank >= len(states):
+            # more processes than before: the new ones get a stream of their own
             torch.manual_seed(derive_seed(self.seed, "resumed", *checkpoint.position, rank))
             return
         torch.set_rng_state(states[rank].clone())
@@ -247,12 +221,8 @@ class TrainState:
 
     def _parameters(self) -> dict[str, nn.Parameter]:
         """Return the parameters by the names their weights have."""
-        modules = (("network", self.network), ("space", self.space))
-        return {
-            f"{prefix}.{name}": p
-            for prefix, module in modules
-            for name, p in module.named_parameters()
-        }
+        both = nn.ModuleDict({"network": self.network, "space": self.space})
+        return dict(both.named_parameters())
 
 
 def read_checkpoint(path: Path) -> Checkpoint:
@@ -263,16 +233,12 @@ def read_checkpoint(path: Path) -> Checkpoint:
     try:
         with safe_open(path, framework="pt") as file:
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-            state = json.loads((file.metadata() or {}).get("state", "null"))
+            state = json.loads((file.metadata() or {}).get("state", "{}"))
     except (SafetensorError, ValueError, RecursionError, OverflowError) as error:
         raise InputError(
             f'"{path}"', "be a readable checkpoint", error, "It may be cut short."
         ) from None
-    found = state.get("format") if isinstance(state, dict) else None
-    if found != FORMAT:
-        raise InputError(
-            f'"{path}"', f"be a checkpoint of format {FORMAT}", found or "a file without a format"
-        )
+    check_format(state, FORMAT, f'"{path}"', "a checkpoint")
     if state.pop("checksum", None) != _checksum(tensors, state):
         advice = "Its disk or a copy may have damaged it."
         raise InputError(f'"{path}"', "have the bytes it was written with", "others", advice)
@@ -280,7 +246,12 @@ def read_checkpoint(path: Path) -> Checkpoint:
     return Checkpoint(tensors, state)
 
 
-def _checksum(tensors: dict[str, Tensor], state: dict[str, Any]) -> int:
+def _copied(tensor: Tensor) -> Tensor:
+    """Return a copy on the CPU, laid out as files have tensors."""
+    return tensor.detach().cpu().clone().contiguous()
+
+
+def _checksum(tensors: dict[str, Tensor], state: Plain) -> int:
     """Return a number that changes with any byte; it is to find damage, not to stop a forger."""
     number = zlib.crc32(json.dumps(state, sort_keys=True).encode())
     for name in sorted(tensors):

@@ -319,13 +319,12 @@ class LossSum:
         """Return the mean loss of a step over the epoch; with several processes, of the whole
         batch.
         """
-        self.read()
-        total = torch.tensor([self.total, self.steps], dtype=torch.float32, device=machine.device)
+        total = torch.tensor(self.read(), dtype=torch.float32, device=machine.device)
         summed, count = machine.sum(total).tolist()
         return float(summed / max(count, 1))
 
-    def read(self) -> None:
-        """Read the losses that were not yet read."""
+    def read(self) -> tuple[float, int]:
+        """Read the losses that were not yet read; return the sum of all, and how many they are."""
         values = torch.stack(self._pending).tolist() if self._pending else []
         self._pending.clear()
         for value in values:
@@ -335,6 +334,7 @@ class LossSum:
                     f"{self.steps + 1}; training stopped."
                 )
             self.total, self.steps, self.last = self.total + value, self.steps + 1, value
+        return self.total, self.steps
 
 
 class GracefulShutdown:

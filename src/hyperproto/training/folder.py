@@ -8,29 +8,28 @@ It has
 - ``features.safetensors``: of the images, where they are computed once, and from what,
 - ``prototypes.N.safetensors``: once, one for each class task,
 - ``epochs.jsonl``: one line per epoch; ``times.jsonl``: wall-clock seconds, separately, since
-  everything else is the
-  same when made again,
+  everything else is the same when made again,
 - ``last.safetensors``, ``best.safetensors``: weights after the last epoch, and after the best on
   validation data,
 - ``checkpoint.safetensors``: the one file that resuming needs, replaced at the end of every epoch
-  and from time to
-  time within one; weights, momentum, random numbers, position and history from the same moment,
+  and from time to time within one; weights, momentum, random numbers, position and history from the
+  same moment,
 - ``metrics.json``: the last measures, when training is finished,
 - ``calibration.json``: what turns scores into probabilities, where the run was calibrated,
 - ``failed_batch.safetensors``: where a loss was not finite.
 
-Every file is written under a temporary name and renamed, except that lines are appended; resuming
-writes those again from the checkpoint's history. The first checkpoint is written before the first
-step; a run without one starts again. Numbers and text only: loading one never runs or imports
+Every file is written under a temporary name and renamed. The first checkpoint is written before the
+first step; a run without one starts again. Numbers and text only: loading one never runs or imports
 anything a file names.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import fields
+from itertools import count
 from os import PathLike
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
 import torch
 from safetensors import SafetensorError, safe_open
@@ -38,7 +37,7 @@ from torch import Tensor
 
 from hyperproto._core.errors import InputError, NonFiniteLossError, StorageError, arg
 from hyperproto._core.files import (
-    append_json_line,
+    Plain,
     as_path,
     make_folder,
     new_folder,
@@ -51,6 +50,7 @@ from hyperproto._core.files import (
     write_json_lines,
 )
 from hyperproto._core.processes import is_first
+from hyperproto.data.examples import Values
 from hyperproto.prototypes import Prototypes
 from hyperproto.spaces import OutputSpace
 from hyperproto.spec import RunSpec
@@ -62,6 +62,9 @@ CHECKPOINT = "checkpoint.safetensors"
 SPEC = "spec.json"
 FEATURES = "features.safetensors"
 NAMED = 8  # examples in the sentence about a failed batch; all of them are in the file
+WRITTEN = (
+    "metrics.json", "epochs.jsonl", "times.jsonl", "best.safetensors", "last.safetensors"
+)  # fmt: skip
 COMPARED = ("optimizer", "settings", "network", "space", "data", "preprocessing")
 
 
@@ -145,9 +148,7 @@ class RunFolder(PathLike[str]):
             (self.path / SPEC).unlink()
             self.path.rmdir()  # where nothing else is in it
 
-    def open(
-        self, config: dict[str, Any], space: OutputSpace, *, resume: bool
-    ) -> Checkpoint | None:
+    def open(self, config: Plain, space: OutputSpace, *, resume: bool) -> Checkpoint | None:
         """Start a run, or return the moment to continue from; None where the first step is still to
         come.
         """
@@ -159,9 +160,7 @@ class RunFolder(PathLike[str]):
                 check_same(self.path, part, stored.get(part), given.get(part))
             if (self.path / CHECKPOINT).is_file():
                 _check_prototypes(self.path, space)
-                checkpoint = read_checkpoint(self.path / CHECKPOINT)
-                self._go_back(checkpoint)
-                return checkpoint
+                return read_checkpoint(self.path / CHECKPOINT)
         else:
             take_folder(self.path)
             write_json(self.path / "config.json", config)
@@ -169,21 +168,21 @@ class RunFolder(PathLike[str]):
             prototypes.save(path)
         return None
 
-    def end_epoch(self, run: Run, times: dict[str, Any]) -> None:
-        """Write an epoch and its weights; the checkpoint that makes it final comes after."""
-        last = len(run.history) - 1
+    def end_epoch(self, run: Run, times: Plain) -> None:
+        """Write an epoch and its weights; the checkpoint that makes it final comes after. Lines of
+        an epoch that was not final go.
+        """
+        last, weights = len(run.history) - 1, weights_of(run.network, run.space)
         for name in ["last", "best"] if best_epoch(run.history, run.monitor) == last else ["last"]:
-            weights = weights_of(run.network, run.space)
             write_tensors(self.path / f"{name}.safetensors", weights, format=FORMAT)
-        append_json_line(self.path / "epochs.jsonl", run.history[-1])
-        append_json_line(self.path / "times.jsonl", times)
-
-    def write_checkpoint(self, checkpoint: Checkpoint) -> None:
-        """Replace the last checkpoint."""
-        checkpoint.save(self.path / CHECKPOINT)
+        path = self.path / "times.jsonl"
+        before = (line for line in read_records(EpochTime, path) if line["epoch"] < last)
+        write_json_lines(path, [*before, times])
+        write_json_lines(self.path / "epochs.jsonl", run.history)
 
     def finish(self, run: Run) -> None:
         """Write the final measures."""
+        write_json_lines(self.path / "epochs.jsonl", run.history)
         write_json(self.path / "metrics.json", run.metrics)
 
     def clear(self) -> None:
@@ -191,19 +190,9 @@ class RunFolder(PathLike[str]):
 
         Wherever that is cut off, the folder can be resumed: the config goes last.
         """
-        written = ("metrics.json", "epochs.jsonl", "times.jsonl", "best.safetensors")
         placed = [path.name for path in self.path.glob("prototypes.*.safetensors")]
-        for name in (*written, "last.safetensors", CHECKPOINT, *placed, "config.json"):
+        for name in (*WRITTEN, CHECKPOINT, *placed, "config.json"):
             (self.path / name).unlink(missing_ok=True)
-
-    def _go_back(self, checkpoint: Checkpoint) -> None:
-        """Forget lines about epochs after a checkpoint, and files that were never finished."""
-        epoch, _ = checkpoint.position
-        times = read_records(EpochTime, self.path / "times.jsonl")
-        write_json_lines(self.path / "epochs.jsonl", checkpoint.state["history"])
-        write_json_lines(
-            self.path / "times.jsonl", (line for line in times if line["epoch"] < epoch)
-        )
 
 
 def prototype_files(folder: Path, space: OutputSpace) -> dict[Path, Prototypes]:
@@ -219,43 +208,33 @@ def _check_prototypes(folder: Path, space: OutputSpace) -> None:
     """Raise where the prototypes of a space are not those of a stored run."""
     for path, prototypes in prototype_files(folder, space).items():
         if not torch.equal(Prototypes.load(path).vectors, prototypes.vectors.cpu()):
-            raise InputError(
-                f'"{folder}"',
-                f"be resumed with its own prototypes, {path.name}",
-                "others",
-                "Take the space from hyperproto.training.rebuild(folder), or choose another "
-                "folder.",
-            )
+            rule = f"be resumed with its own prototypes, {path.name}"
+            advice = "Take the space from hyperproto.training.rebuild(folder), or choose another "
+            raise InputError(f'"{folder}"', rule, "others", f"{advice}folder.")
 
 
-def check_same(folder: Path, name: str, before: Any, now: Any) -> None:
+def check_same(folder: Path, name: str, before: object, now: object) -> None:
     """Raise an error that names the first value by which a run would be continued differently."""
-    if found := _first_difference(before, now, name):
-        name, before, now = found
-        advice = "Choose another folder for another run."
-        raise InputError(
-            f'"{folder}"',
-            f"be resumed as it was started, with {name}={before!r}",
-            repr(now),
-            advice,
-        )
+    stored, given = dict(_flat(before, name)), dict(_flat(now, name))
+    for key in stored | given:
+        if stored.get(key) != given.get(key):
+            rule = f"be resumed as it was started, with {key.removeprefix('settings.')}="
+            rule, got = f"{rule}{stored.get(key)!r}", repr(given.get(key))
+            raise InputError(f'"{folder}"', rule, got, "Choose another folder for another run.")
 
 
-def _first_difference(before: Any, now: Any, name: str) -> tuple[str, Any, Any] | None:
-    """Return the name of the first value that differs and both values; names lead through dicts and
-    lists.
-    """
-    if isinstance(before, dict) and isinstance(now, dict):
-        pairs = [(str(key), before.get(key), now.get(key)) for key in before | now]
-    elif isinstance(before, list) and isinstance(now, list) and len(before) == len(now):
-        pairs = [(str(index), *pair) for index, pair in enumerate(zip(before, now, strict=True))]
-    else:
-        return None if before == now else (name, before, now)
-    found = (
-        _first_difference(old, new, key if name == "settings" else f"{name}.{key}")
-        for key, old, new in pairs
-    )
-    return next((difference for difference in found if difference), None)
+def _flat(value: object, name: str) -> Iterator[tuple[str, object]]:
+    """Yield each value of nested dicts and lists, by the names that lead to it."""
+    match value:
+        case dict():
+            parts = value.items()
+        case list():
+            parts = dict(enumerate(value)).items()
+        case _:
+            yield name, value
+            return
+    for key, part in parts:
+        yield from _flat(part, f"{name}.{key}")
 
 
 def claim_folder(name: str, root: Path = Path("runs")) -> Path:
@@ -265,16 +244,15 @@ def claim_folder(name: str, root: Path = Path("runs")) -> Path:
     try:
         root.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        advice = f"Choose another folder with {arg('folder', 'RUN')}."
-        raise InputError(
-            f'"{root}"', "be a folder that can be created", error.strerror, advice
-        ) from None
-    number = 1
-    while True:
+        rule, advice = "be a folder that can be created", arg("folder", "RUN")
+        got, advice = error.strerror, f"Choose another folder with {advice}."
+        raise InputError(f'"{root}"', rule, got, advice) from None
+    for number in count(1):
+        folder = root / f"{name}-{number}"
         with suppress(FileExistsError):
-            (root / f"{name}-{number}").mkdir()
-            return root / f"{name}-{number}"
-        number += 1
+            folder.mkdir()
+            break
+    return folder
 
 
 def stored_position(folder: Path) -> tuple[int, int] | None:
@@ -327,14 +305,13 @@ def take_folder(folder: Path) -> None:
     Checks first: where anything else is in the folder, it is refused and nothing is removed but
     leftovers in a run.
     """
-    started = (folder / SPEC).exists()
-    if started:
+    ours, advice = set(), "Choose another."
+    if (folder / SPEC).exists():
         _check_spec(folder)
-    advice = "Choose another."
+        ours = {SPEC, FEATURES} if _is_features(folder / FEATURES) else {SPEC}
     if (folder / "config.json").is_file():
         remove_leftovers(folder)  # of a process that was killed when all was written
         advice = f"Continue the run in it with {arg('resume', True)}, or choose another."
-    ours = (SPEC, *([FEATURES] if _is_features(folder / FEATURES) else [])) if started else ()
     new_folder(folder, except_for=ours, advice=advice)
 
 
@@ -350,14 +327,12 @@ def _is_features(path: Path) -> bool:
     """Whether a file holds features that a run wrote."""
     if path.is_file():  # a pipe would be waited for
         with suppress(OSError, SafetensorError), safe_open(path, "pt") as file:
-            return any(
-                "hyperproto.features/" in value for value in (file.metadata() or {}).values()
-            )
+            return "hyperproto.features/" in str(file.metadata())
     return False
 
 
 def explain_failure(
-    error: NonFiniteLossError, ids: Tensor, batch: Any, store: RunFolder | None
+    error: NonFiniteLossError, ids: Tensor, batch: tuple[Values, Values], store: RunFolder | None
 ) -> NonFiniteLossError:
     """Save a batch whose loss is not finite where there is a folder, and return the error with what
     is known added.
@@ -368,19 +343,12 @@ def explain_failure(
     known = f"Its {len(ids)} examples are rows {rows} of the data"
     if store is not None and store.path.is_dir():
         path = store.path / "failed_batch.safetensors"
-        tensors = {"ids": ids.contiguous()}
-        for name, part in zip(("inputs", "targets"), batch, strict=True):
-            named = (
-                {name: part}
-                if isinstance(part, Tensor)
-                else {f"{name}.{key}": t for key, t in part.items()}
-            )
-            tensors |= {
-                key: tensor.detach().cpu().to_dense().clone().contiguous()
-                for key, tensor in named.items()
-            }
-        write_tensors(path, tensors)
+        tensors = {"ids": ids}
+        for part, values in zip(("inputs", "targets"), batch, strict=True):
+            named = isinstance(values, Mapping)
+            tensors |= {f"{part}.{k}": v for k, v in values.items()} if named else {part: values}
+        dense = {name: tensor.detach().cpu().to_dense() for name, tensor in tensors.items()}
+        write_tensors(path, {name: tensor.clone().contiguous() for name, tensor in dense.items()})
         known += f', saved in "{path}"'
-    return NonFiniteLossError(
-        error.argument, advice=f"{known}. Lower lr, or search them for NaN and huge values."
-    )
+    advice = f"{known}. Lower lr, or search them for NaN and huge values."
+    return NonFiniteLossError(error.argument, advice=advice)

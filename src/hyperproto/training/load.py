@@ -11,25 +11,24 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from numbers import Real
 from pathlib import Path
-from typing import Any, NamedTuple
 
 import torch
 from torch import nn
 
+from hyperproto import models
 from hyperproto._core.checks import choose
 from hyperproto._core.errors import HyperprotoError, InputError, MissingDataError
-from hyperproto._core.files import as_path, read_json, read_records
-from hyperproto._core.schema import read_plain, typed
+from hyperproto._core.files import Plain, as_path, read_json, read_records
+from hyperproto._core.schema import check_format, read_plain, typed
 from hyperproto.baselines import space_from_dict
 from hyperproto.losses import LOSSES
-from hyperproto.models import create_backbone
 from hyperproto.prototypes import Prototypes
 from hyperproto.runtime.model import is_model
-from hyperproto.spaces import OutputSpace
+from hyperproto.spaces import OutputSpace, TaskSpace
 from hyperproto.spec import RunSpec
 from hyperproto.training.checkpoint import fill_weights, read_tensors
 from hyperproto.training.distributed import use_channels_last
-from hyperproto.training.run import FORMAT, EpochRecord, RunConfig, best_epoch
+from hyperproto.training.run import FORMAT, EpochRecord, Run, RunConfig, best_epoch
 
 CALIBRATION = "calibration.json"
 MOST = 2**24  # of any whole number: classes, columns, dimensions
@@ -53,17 +52,17 @@ class RunRecord:
     """
 
     folder: Path
-    config: dict[str, Any]
-    history: list[dict[str, Any]]
-    metrics: dict[str, Any] | None
+    config: Plain
+    history: list[Plain]
+    metrics: Plain | None
 
     @property
-    def settings(self) -> dict[str, Any]:
+    def settings(self) -> Plain:
         """Fields of :class:`~hyperproto.spec.TrainSettings`, as it was trained."""
         return dict(self.config.get("settings") or {})
 
     @property
-    def preprocessing(self) -> dict[str, Any] | None:
+    def preprocessing(self) -> Plain | None:
         """What was done to each input, as ``preprocessing.to_dict()`` put it."""
         return self.config.get("preprocessing")
 
@@ -88,7 +87,7 @@ class RunRecord:
         return self.metrics is not None
 
     @property
-    def best(self) -> dict[str, Any] | None:
+    def best(self) -> Plain | None:
         """The record of the best epoch; None where there was no validation."""
         index = best_epoch(self.history, self.settings.get("monitor"))
         return None if index is None else self.history[index]
@@ -110,7 +109,7 @@ def read_run(folder: str | Path) -> RunRecord:
     )
 
 
-def read_config(folder: Path) -> dict[str, Any]:
+def read_config(folder: Path) -> Plain:
     """Read the config of a run."""
     if not (folder / "config.json").is_file():
         got, advice = 'no "config.json"', "fit(folder=...) makes one, hyperproto train another."
@@ -124,19 +123,9 @@ def read_config(folder: Path) -> dict[str, Any]:
             )
         raise MissingDataError(f'"{folder}"', "hold a run", got, advice)
     config = read_json(folder / "config.json")
-    found = config.get("format") if isinstance(config, dict) else None
-    if found != FORMAT:
-        got = found or "a config without a format"
-        raise InputError(f'"{folder}"', f"be a run of format {FORMAT}", got)
+    check_format(config, FORMAT, f'"{folder}"', "a run")
     read_plain(RunConfig, config, f'"{folder / "config.json"}"')
     return dict(config)
-
-
-class Loaded(NamedTuple):
-    """A network and the space its outputs live in: ``network, space = hp.load(...)``."""
-
-    network: nn.Module
-    space: OutputSpace
 
 
 def load(
@@ -145,9 +134,8 @@ def load(
     which: str = "last",
     network: nn.Module | None = None,
     space: OutputSpace | None = None,
-) -> Loaded:
-    """Give back a run's network and space: ``network, space = hp.load("runs/digits")``. Nothing is
-    placed again.
+) -> Run:
+    """Give back a stored run, with its network ready to predict. Nothing is placed again.
 
     Parameters
     ----------
@@ -161,48 +149,40 @@ def load(
     space : OutputSpace, optional
         Needed only for a space that is not of this library.
     """
-    folder = as_path(folder)
+    record = read_run(folder)
     choose(which, {"last": 0, "best": 0}, what="weights")
-    read_config(folder)  # where there is no run at all, that is what to say
-    path = folder / f"{which}.safetensors"
+    path = record.folder / f"{which}.safetensors"
     if not path.is_file():
-        reason = (
-            "stopped before its first epoch ended" if which == "last" else "had no validation data"
-        )
-        raise MissingDataError(
-            f'"{path}"', "hold weights", "no such file", f"The run may have {reason}."
-        )
-    built = rebuild(folder, network=network, space=space)
-    fill_weights(built.network, built.space, read_tensors(path))
-    return Loaded(built.network.eval(), built.space)
+        reason = "stopped before its first epoch ended"
+        if which == "best":
+            reason = "had no validation data"
+        advice = f"The run may have {reason}."
+        raise MissingDataError(f'"{path}"', "hold weights", "no such file", advice)
+    run = rebuild(folder, network=network, space=space)
+    run.history, run.monitor = record.history, record.settings.get("monitor")
+    fill_weights(run.network, run.space, read_tensors(path))
+    run.network.eval()
+    return run
 
 
 def rebuild(
     folder: str | Path, *, network: nn.Module | None = None, space: OutputSpace | None = None
-) -> Loaded:
+) -> Run:
     """Build a run's network and space as :func:`load` does, with fresh weights: what resuming a run
     starts from.
     """
     folder = as_path(folder)
     config = read_config(folder)
-    if network is None:
-        if config["network"] is None:
-            raise InputError(
-                "network", f'be given for "{folder}", whose network is not one of hyperproto.models'
-            )
-        network = stored_network(config["network"], folder)
-    if space is None:
-        if config["space"] is None:
-            raise InputError(
-                "space", f'be given for "{folder}", whose space is not one of hyperproto'
-            )
-        _check_losses(config["space"], folder)
-        space = stored_space(config["space"], folder)
+    for name, given in (("network", network), ("space", space)):
+        if given is None and config[name] is None:
+            raise InputError(name, f'be given for "{folder}", whose {name} is not of hyperproto')
+    network = network or stored_network(config["network"], folder)
+    space = space or stored_space(config["space"], folder)
     use_channels_last(network)
-    return Loaded(network, space)
+    return Run(network, space, folder)
 
 
-def stored_network(described: Any, folder: Path) -> nn.Module:
+def stored_network(described: Plain, folder: Path) -> models.Backbone:
     """Build a network of ours, with fresh weights, from its name and numbers."""
     with _explained(folder, "network"):
         _check_numbers(described, "network")
@@ -210,70 +190,59 @@ def stored_network(described: Any, folder: Path) -> nn.Module:
             if layers > MOST_LAYERS:
                 raise InputError("A stored network", f"have at most {MOST_LAYERS} layers", layers)
         _check_size(described, folder)
-        return create_backbone(**described)
+        return models.create_backbone(**described)
 
 
-def stored_space(described: Any, folder: Path) -> OutputSpace:
+def stored_space(described: Plain, folder: Path) -> TaskSpace:
     """Build a space of ours around the prototypes that are stored: nothing is placed again."""
     with _explained(folder, "space"):
         _check_numbers(described, "space")
-        return space_from_dict(described, stored_prototypes(folder, described))
+        classes = [task for task in described["tasks"] if task["task"] == "classes"]
+        losses = {task["loss"]["name"] for task in classes} - {*LOSSES, "auto"}
+        if not losses:
+            has_prototypes = described["kind"] == "sphere"
+            placed = {
+                task["name"]: _stored_prototypes(folder, index, task["name"])
+                for index, task in enumerate(classes)
+                if has_prototypes
+            }
+            return space_from_dict(described, placed)
+    rule = f'be given for "{folder}", whose loss "{losses.pop()}" is not one of hyperproto'
+    raise InputError("space", rule)
 
 
-def _check_losses(described: Any, folder: Path) -> None:
-    """Raise where the loss of a task is a user's own."""
-    with _explained(folder, "space"):
-        names = [task["loss"]["name"] for task in described["tasks"] if task["task"] == "classes"]
-    for name in names:
-        if name not in (*LOSSES, "auto"):  # which baselines keep
-            raise InputError(
-                "space", f'be given for "{folder}", whose loss "{name}" is not one of hyperproto'
-            )
+def _stored_prototypes(folder: Path, index: int, name: str) -> Prototypes:
+    file = folder / f"prototypes.{index}.safetensors"
+    if not file.is_file():
+        raise MissingDataError(f'"{file}"', f'hold the prototypes of "{name}"', "no such file")
+    return Prototypes.load(file)
 
 
-def stored_prototypes(folder: Path, space: dict[str, Any]) -> dict[str, Prototypes]:
-    """Read the prototypes of each class task of a stored sphere."""
-    named = [task["name"] for task in space["tasks"] if task["task"] == "classes"]
-    if space["kind"] != "sphere":
-        named = []
-    files = {name: folder / f"prototypes.{index}.safetensors" for index, name in enumerate(named)}
-    for name, file in files.items():
-        if not file.is_file():
-            raise MissingDataError(f'"{file}"', f'hold the prototypes of "{name}"', "no such file")
-    return {name: Prototypes.load(file) for name, file in files.items()}
-
-
-def _check_numbers(value: Any, what: str) -> None:
+def _check_numbers(value: object, what: str) -> None:
     """Refuse whole numbers that no run of ours has."""
-    if isinstance(value, dict | list):
-        for item in value.values() if isinstance(value, dict) else value:
-            _check_numbers(item, what)
-    elif isinstance(value, int) and abs(value) > MOST:
-        raise InputError(f"Numbers of a stored {what}", f"be at most {MOST}", f"{value:.3g}")
+    match value:
+        case dict():
+            _check_numbers([*value.values()], what)
+        case list():
+            for item in value:
+                _check_numbers(item, what)
+        case int() if abs(value) > MOST:
+            raise InputError(f"Numbers of a stored {what}", f"be at most {MOST}", f"{value:.3g}")
 
 
-def _check_size(described: dict[str, Any], folder: Path) -> None:
+def _check_size(described: Plain, folder: Path) -> None:
     """Build the network without memory first, and compare it with the weights that are to be filled
     in.
     """
-    stored = max(
-        (path.stat().st_size for name in WEIGHTS if (path := folder / name).is_file()), default=None
-    )
-    if stored is None:
-        return
-    skeleton: nn.Module | None = None
-    with (
-        torch.device("meta"),
-        suppress(NotImplementedError),
-    ):  # some of timm's and torchvision's need real numbers
-        skeleton = create_backbone(**described)
-    needed = 0 if skeleton is None else sum(weights.numel() for weights in skeleton.parameters())
-    if needed > stored:  # a number takes a byte at the very least
-        raise InputError(
-            "The network",
-            f"have fewer weights than the {stored:,} bytes of its files",
-            f"{needed:,}",
-        )
+    files = [folder / name for name in WEIGHTS if (folder / name).is_file()]
+    # some of timm's and torchvision's need real numbers
+    with torch.device("meta"), suppress(NotImplementedError):
+        skeleton = models.create_backbone(**described)
+        needed = sum(weights.numel() for weights in skeleton.parameters())
+        stored = max((path.stat().st_size for path in files), default=needed)
+        if needed > stored:  # a number takes a byte at the very least
+            rule = f"have fewer weights than the {stored:,} bytes of its files"
+            raise InputError("The network", rule, f"{needed:,}")
 
 
 @contextmanager
@@ -283,17 +252,7 @@ def _explained(folder: Path, what: str) -> Iterator[None]:
         yield
     except (HyperprotoError, OSError) as error:
         raise type(error)(f'The {what} of "{folder}" cannot be built. {error}') from None
-    except (
-        AttributeError,
-        ArithmeticError,
-        LookupError,
-        MemoryError,
-        RuntimeError,
-        TypeError,
-        ValueError,
-    ) as error:
-        reason = str(error).splitlines()[0] if str(error) else "no reason given"
-        got, advice = f"{type(error).__name__}: {reason}", "It may have been edited."
-        raise InputError(
-            f'The {what} of "{folder}"', "be what its config.json can build", got, advice
-        ) from None
+    except Exception as error:
+        got = f"{type(error).__name__}: {str(error).partition(chr(10))[0] or 'no reason given'}"
+        rule, advice = "be what its config.json can build", "It may have been edited."
+        raise InputError(f'The {what} of "{folder}"', rule, got, advice) from None

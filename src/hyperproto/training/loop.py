@@ -12,10 +12,11 @@ from typing import Any, TypeAlias
 from torch import Tensor
 
 from hyperproto._core.errors import InputError, NonFiniteLossError, arg
+from hyperproto._core.files import Plain
 from hyperproto._core.processes import derive_seed, from_first
 from hyperproto._core.progress import ProgressBar
 from hyperproto.data import Batches, Examples
-from hyperproto.data.examples import index_targets
+from hyperproto.data.examples import Values, index_targets
 from hyperproto.spec import SCHEDULES, ResolvedSettings
 from hyperproto.training.checkpoint import (
     Checkpoint,
@@ -34,12 +35,12 @@ from hyperproto.training.distributed import (
     take_step,
     use_channels_last,
 )
-from hyperproto.training.folder import RunFolder, explain_failure
+from hyperproto.training.folder import CHECKPOINT, RunFolder, explain_failure
 from hyperproto.training.optimizer import AnyOptimizer
 from hyperproto.training.outputs import evaluate
 from hyperproto.training.run import Run, best_epoch, describe_measures, out_of_patience
 
-Callback: TypeAlias = Callable[[dict[str, Any]], object]
+Callback: TypeAlias = Callable[[Plain], object]
 LINES = 30  # about epochs, where there is no bar
 
 
@@ -63,7 +64,7 @@ class EpochLog:
         if self.lines and not self.bar.shown and epoch < self.epochs:
             print(f"epoch {epoch + 1}/{self.epochs} begins", flush=True)
 
-    def add(self, record: dict[str, Any]) -> None:
+    def add(self, record: Plain) -> None:
         """Report one epoch of the history."""
         if not (self.bar.shown or self.lines):
             return
@@ -157,7 +158,7 @@ class Loop:
         if writer is not None:
             writer.finish(run)
 
-    def _train_epoch(self, epoch: int, within: Checkpoint | None) -> dict[str, Any]:
+    def _train_epoch(self, epoch: int, within: Checkpoint | None) -> Plain:
         """Train for one epoch, or for what is left of it after a checkpoint within; return its
         record.
         """
@@ -171,7 +172,8 @@ class Loop:
             start = within.position[1]
             # after the hook above, which was called at the start of the epoch
             self.state.restore(within, losses)
-        steps, step, batch = len(self.batches), -1, None
+        steps, step = len(self.batches), -1
+        batch: tuple[Values, Values] = None, None
         ids = [] if self.sample_weight is None else self.batches.ids(epoch)
         unchecked = epoch == 0 and self.batches.data.targets is None
         try:
@@ -247,7 +249,7 @@ class Loop:
             return
         checkpoint = self.state.take(losses, epoch=epoch, step=step, history=self.run.history)
         if checkpoint is not None:
-            self.store.write_checkpoint(checkpoint)
+            checkpoint.save(self.store.path / CHECKPOINT)
         self.shutdown.checkpoint_written()
 
     def _stop_if_requested(self, where: str) -> None:
@@ -256,7 +258,7 @@ class Loop:
             self.shutdown.stop(f"Stopped {where}. {advice}")
 
 
-def _note_on_machine(checkpoint: Checkpoint, machine: dict[str, Any]) -> str | None:
+def _note_on_machine(checkpoint: Checkpoint, machine: Plain) -> str | None:
     """Return what a record should say about a run that continues on another machine than it started
     on.
     """

@@ -3,7 +3,7 @@ nothing to store.
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from numbers import Real
 from pathlib import Path
@@ -12,7 +12,7 @@ from typing import Any
 from torch import nn
 
 from hyperproto._core.checks import choose
-from hyperproto._core.files import versions
+from hyperproto._core.files import Plain, versions
 from hyperproto.export import Exported, export_model
 from hyperproto.models import Backbone
 from hyperproto.spaces import OutputSpace
@@ -27,12 +27,12 @@ class RunConfig:
     """The parts of ``config.json``."""
 
     format: str
-    network: dict[str, Any] | None
-    space: dict[str, Any] | None
-    settings: dict[str, Any] = field(default_factory=dict)
+    network: Plain | None
+    space: Plain | None
+    settings: Plain = field(default_factory=dict)
     data: dict[str, int | None] = field(default_factory=dict)
-    preprocessing: dict[str, Any] | None = None
-    spec: dict[str, Any] | None = None
+    preprocessing: Plain | None = None
+    spec: Plain | None = None
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,8 @@ class EpochTime:
 
 @dataclass(repr=False)
 class Run:
-    """What :func:`~hyperproto.training.fit.fit` returns: what was trained, and how it went.
+    """What :func:`~hyperproto.training.fit.fit` and ``hp.load`` return: what was trained, and how it
+    went. ``network, space = hp.load(folder)`` takes the two apart.
 
     Attributes
     ----------
@@ -79,7 +80,7 @@ class Run:
     network: nn.Module
     space: OutputSpace
     folder: Path | None = None
-    history: list[dict[str, Any]] = field(default_factory=list)
+    history: list[Plain] = field(default_factory=list)
     monitor: str | None = None
     baseline: dict[str, float] = field(default_factory=dict)
     steps: int = 0
@@ -95,6 +96,9 @@ class Run:
         return (
             f"<Run: {', '.join(filter(None, (epochs, describe_measures(self.metrics), stored)))}>"
         )
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter((self.network, self.space))
 
     def export(
         self,
@@ -139,13 +143,13 @@ class Run:
         return dict(self.history[-1]["valid"]) if self.history else {}
 
     @property
-    def best(self) -> dict[str, Any] | None:
+    def best(self) -> Plain | None:
         """The record of the best epoch; None where there was no validation."""
         index = best_epoch(self.history, self.monitor)
         return None if index is None else self.history[index]
 
 
-def describe_run(network: nn.Module, space: OutputSpace, **more: Any) -> dict[str, Any]:
+def describe_run(network: nn.Module, space: OutputSpace, **more: object) -> Plain:
     """Return a run's config: what is needed to build it again and to continue it."""
     return {
         "format": FORMAT,
@@ -158,7 +162,7 @@ def describe_run(network: nn.Module, space: OutputSpace, **more: Any) -> dict[st
     }
 
 
-def monitored(record: dict[str, Any], monitor: str | None) -> float:
+def monitored(record: Plain, monitor: str | None) -> float:
     """Return how good an epoch was, larger is better: an accuracy as it is, an error with its sign
     reversed.
 
@@ -193,7 +197,7 @@ def monitored(record: dict[str, Any], monitor: str | None) -> float:
     return float(value) if name.endswith("accuracy") else -float(value)
 
 
-def best_epoch(history: list[dict[str, Any]], monitor: str | None = None) -> int | None:
+def best_epoch(history: list[Plain], monitor: str | None = None) -> int | None:
     """Return the index of the first epoch that no other surpasses; None where nothing was measured.
 
     >>> best_epoch([{"valid": {"accuracy": value}} for value in (0.5, 0.8, 0.7, 0.8)])
@@ -207,9 +211,7 @@ def best_epoch(history: list[dict[str, Any]], monitor: str | None = None) -> int
     return where
 
 
-def out_of_patience(
-    history: list[dict[str, Any]], monitor: str | None, patience: int | None
-) -> bool:
+def out_of_patience(history: list[Plain], monitor: str | None, patience: int | None) -> bool:
     """Return whether the last ``patience`` epochs brought nothing better."""
     if patience is None or not history:
         return False
