@@ -33,7 +33,7 @@ from hyperproto.models import create_backbone, load_weights
 from hyperproto.priors.accept import as_prior
 from hyperproto.runtime import Predictor
 from hyperproto.runtime.cli import predict_files as predict_exported
-from hyperproto.runtime.cli import read_table
+from hyperproto.runtime.csv_files import read_table
 from hyperproto.training import NetworkSpec, RunSpec, SpaceSpec, TrainSettings, resume_run, train
 from hyperproto.training.folder import stored_spec
 from reproduction.cell import paper_cell

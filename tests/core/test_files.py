@@ -27,7 +27,7 @@ from hyperproto._core.files import (
 from hyperproto.data import read_source
 from hyperproto.evaluation import calibrate_run, list_runs
 from hyperproto.models import create_backbone, load_weights
-from hyperproto.runtime.cli import read_table
+from hyperproto.runtime.csv_files import read_table
 from hyperproto.runtime.images import ImagePreprocessing, decode
 from hyperproto.training import resume_run
 from hyperproto.training.checkpoint import read_checkpoint

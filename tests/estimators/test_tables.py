@@ -322,3 +322,34 @@ def test_two_columns_of_one_name_get_a_sentence(names):
     with pytest.raises(InputError, match="different names") as wrong:
         HypersphericalClassifier().fit(table, np.arange(20) % 2)
     assert wrong.value.got == f'"{names[0]}" 2 times'
+
+
+def test_a_table_of_polars_is_learned_from_as_one_of_pandas_is(frame):
+    polars = pytest.importorskip("polars")
+    y = np.arange(len(frame)) % 2
+    for table in (frame, frame.select_dtypes("float").fillna(0.0)):
+        same = polars.DataFrame(
+            {name: frame_columns(table)[name] for name in table}, nan_to_null=True
+        )
+        ours, theirs = (
+            HypersphericalClassifier(epochs=1, random_state=0).fit(X, y).decision_function(X)
+            for X in (table, same)
+        )
+        np.testing.assert_allclose(theirs, ours, atol=1e-6)
+        with pytest.raises(InputTypeError):
+            HypersphericalClassifier().fit(same.lazy(), y)
+
+
+def test_complex_columns_are_refused():
+    table = pd.DataFrame({"a": np.ones(20) * 1j, "b": np.arange(20)})
+    with pytest.raises(InputTypeError) as wrong:
+        HypersphericalClassifier().fit(table, np.arange(20) % 2)
+    assert (wrong.value.argument, str(wrong.value.got)) == ('Column "a"', "complex128")
+
+
+def test_a_column_that_is_missing_at_prediction_is_named_with_the_nearest(frame):
+    model = HypersphericalClassifier(epochs=1).fit(frame, np.arange(len(frame)) % 2)
+    with pytest.raises(InputError) as wrong:
+        model.predict(frame.rename(columns={"size": "sice"}))
+    assert wrong.value.rule == 'have a column "size", as in training'
+    assert "sice" in wrong.value.advice

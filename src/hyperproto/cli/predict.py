@@ -101,10 +101,11 @@ class Predict(StoredRun):
     def _by_model(self) -> list[dict[str, Any]]:
         """Predict by an exported model, without torch."""
         from hyperproto._core.errors import InputError
-        from hyperproto.runtime.cli import predict_files, read_table
+        from hyperproto.runtime.cli import predict_files
+        from hyperproto.runtime.csv_files import DELIMITERS, read_table
 
-        def read(path: Path) -> list[dict[str, Any]]:
-            if path.suffix.lower() in (".csv", ".tsv"):
+        def read(path: Path) -> list[Any]:
+            if path.suffix.lower() in DELIMITERS:
                 return read_table(path)
             from hyperproto.data.table_files import read_rows
 

@@ -337,7 +337,7 @@ def _read_paintings(
     path = folder / f"{part}_complete.csv"
     table = read_columns(path)
     ids, schools = (table[key].class_names() for key in ("omni_id", "school"))
-    years = table["creation_year"].numbers()
+    years = torch.from_numpy(table["creation_year"].numbers())
     rows = torch.arange(len(ids)) if from_year is None else (years >= from_year).nonzero().flatten()
     if not len(rows):
         advice = f"Give an earlier {arg('from_year')}."

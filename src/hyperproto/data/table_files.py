@@ -1,37 +1,34 @@
 """Tables as files: columns of cells from CSV, TSV or Parquet, and what the cells seem to be."""
 
-import csv
-import io
-import math
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
-from torch import Tensor
+from numpy.typing import NDArray
 
+from hyperproto._core.arrays import Numbers
 from hyperproto._core.checks import nearest_name
-from hyperproto._core.errors import InputError, MissingDataError, require
+from hyperproto._core.errors import InputError, require
 from hyperproto._core.files import as_path
-from hyperproto.runtime.tables import DELIMITERS, NOT_AVAILABLE, column_kind
+from hyperproto.runtime.csv_files import (
+    DECIMAL_COMMA,
+    DELIMITERS,
+    NOT_AVAILABLE,
+    check_is_file,
+    check_names,
+    check_rows,
+    open_csv,
+)
+from hyperproto.runtime.tables import Cells, are_numbers, category, column_kind, parse_cells
 
-OTHER_DELIMITERS = (
-    ";",
-    "\t",
-    "|",
-    ",",
-)  # where all of a header is one name, one of these was meant
+if TYPE_CHECKING:
+    import pyarrow
+
 PARQUET = (".parquet", ".pq")
-LONGEST_HEADER = 2**24  # bytes
-MOST_COLUMNS = 50_000  # of CSV and TSV
 CELLS, CELLS_PER_BYTE = 1_000_000, 8  # of a Parquet file: so many, and one for each bit of the file
-DECODED, DECODED_PER_BYTE = (
-    2**26,
-    32,
-)  # bytes of a Parquet file when read: so many, and for each byte of the file
+DECODED, DECODED_PER_BYTE = 2**26, 32  # its bytes when read: so many, and for each byte of the file
 
 FEW = 20  # rows of which nothing can be said; classes that need no warning, however few the rows
 SENTENCE = 4  # words in a cell that seems to be free text
@@ -40,25 +37,24 @@ SENTENCE = 4  # words in a cell that seems to be free text
 class Column:
     """One column of a table, a pyarrow.ChunkedArray; ``about`` names the column in errors."""
 
-    def __init__(self, values: Any, about: str) -> None:
+    def __init__(self, values: "pyarrow.ChunkedArray", about: str) -> None:
         self._values, self._about = values, about
 
     def __len__(self) -> int:
         return len(self._values)
 
     @cached_property
-    def cells(self) -> list[Any]:
+    def cells(self) -> list[object]:
         """The cells as found, None where empty: text, from Parquet also numbers."""
         try:
             found = self._values.to_pylist()
         except (OverflowError, ValueError) as error:
-            raise InputError(
-                self._about, "hold dates of the years 1 to 9999", f"another ({error})"
-            ) from None
-        return [None if isinstance(cell, float) and cell != cell else cell for cell in found]
+            rule = "hold dates of the years 1 to 9999"
+            raise InputError(self._about, rule, f"another ({error})") from None
+        return [None if cell != cell else cell for cell in found]
 
     @cached_property
-    def values(self) -> Any:
+    def values(self) -> Cells:
         """The cells as an array of float64 with NaN where empty; where one is no number,
         :attr:`cells`.
         """
@@ -67,76 +63,40 @@ class Column:
         except (ValueError, NotImplementedError):  # pyarrow's
             return self.cells
 
-    def numbers(self) -> Tensor:
-        """Return the cells as float64, shape (n,), NaN where empty; an error names the first that
-        is no number.
+    def take(self, rows: NDArray[np.int64]) -> Cells:
+        """Return the cells of some rows, as :attr:`values` has them."""
+        if are_numbers(self.values):
+            return self.numbers()[rows]
+        return [self.cells[row] for row in rows.tolist()]
+
+    def numbers(self) -> Numbers:
+        """Return the cells as numbers, shape (n,), NaN where empty; an error names the first that
+        is none.
         """
-        values = self.values
-        if not isinstance(values, np.ndarray):
-            values = np.array([_number(cell) for cell in values])
-        if not np.isinf(values).any():
-            return torch.from_numpy(values)
-        row = int(np.flatnonzero(np.isinf(values))[0])
-        raise InputError(
-            self._about,
-            "hold finite numbers or empty cells",
-            f'"{self.cells[row]}" in row {row + 1} ({int(np.isinf(values).sum())} of '
-            f"{len(values)} rows)",
+        advice = (
             "Correct it, empty the cell where the number is not known, or say which columns to "
-            "read (`image` for one "
-            "of paths, `columns` for numbers).",
+            "read (`image` for one of paths, `columns` for numbers)."
         )
+        return parse_cells(self._about, "number", self.values, advice)[:, 0]
 
     def class_names(self) -> list[str | None]:
-        """Return the cells as names of classes, None where empty; 3.0 is called 3, for gaps make
-        integers floats.
-        """
-        return [
-            None
-            if cell is None
-            else str(int(cell) if isinstance(cell, float) and cell.is_integer() else cell)
-            for cell in self.cells
-        ]
+        """Return the cells as names of classes, None where empty."""
+        return [category(cell) for cell in self.cells]
 
 
 class Table(dict[str, Column]):
     """The columns of a table by name; asking for one that is not there lists which there are."""
 
-    def __init__(self, path: Path, names: Sequence[str], columns: Sequence[Any]) -> None:
-        names = [name.strip() for name in names]
-        repeated = [name for name, count in Counter(names).items() if count > 1]
-        if repeated:
-            raise InputError(
-                f'Columns of "{path}"',
-                "have different names",
-                f'"{repeated[0]}" twice',
-                "Rename one.",
-            )
-        if not columns or not len(columns[0]):
-            raise InputError(f'Table "{path}"', "hold at least one row below its header", "none")
-        made = (
-            Column(_cleaned(cells), f'Column "{name}" of "{path}"')
-            for name, cells in zip(names, columns, strict=True)
-        )
-        super().__init__(zip(names, made, strict=True))
+    def __init__(self, path: Path, columns: Mapping[str, "pyarrow.ChunkedArray"]) -> None:
+        check_rows(path, max(map(len, columns.values()), default=0))
+        for name, values in columns.items():
+            self[name] = Column(values, f'Column "{name}" of "{path}"')
         self.path = path
 
     def __missing__(self, name: str) -> Column:
         listed = ", ".join(f'"{column}"' for column in self)
-        raise InputError(
-            f'The table "{self.path}"',
-            f'have a column "{name}"',
-            f"only {listed}",
-            nearest_name(name, self),
-        )
-
-
-def _number(cell: Any) -> float:
-    """Return a cell as a number, NaN where empty, infinity where it is none."""
-    try:
-        return math.nan if cell is None else float(cell)
-    except (TypeError, ValueError):
-        return math.inf
+        advice = f"{nearest_name(name, self)} It has {listed}.".strip()
+        raise InputError(f'"{self.path}"', f'have a column "{name}"', advice=advice)
 
 
 def is_table(path: str | Path) -> bool:
@@ -145,27 +105,19 @@ def is_table(path: str | Path) -> bool:
 
 
 def read_columns(path: str | Path) -> Table:
-    """Read a table with a header from CSV, TSV or Parquet.
-
-    Surrounding blanks are dropped. A cell is empty, None, where nothing is in it, or one of
-    :data:`NOT_AVAILABLE`.
+    """Read a table with a header from CSV or TSV, by the rules of
+    :mod:`hyperproto.runtime.csv_files`, or from Parquet.
     """
     require("pyarrow", extra="tables", purpose="Reading a table")
     path = as_path(path)
-    if not path.is_file():
-        got = "a folder" if path.is_dir() else None
-        raise MissingDataError(f'Table "{path}"', "be an existing file", got, "Check the path.")
-    ending = path.suffix.lower()
-    if ending in PARQUET:
-        return _read_parquet(path)
-    if ending in DELIMITERS:
-        return _read_text(path, DELIMITERS[ending])
-    raise InputError(
-        f'Table "{path}"', "end in .csv, .tsv or .parquet", f'"{path.suffix}"', "Rename it."
-    )
+    check_is_file(path)
+    if not is_table(path):
+        got = f'"{path.suffix}"'
+        raise InputError(f'Table "{path}"', "end in .csv, .tsv or .parquet", got, "Rename it.")
+    return _read_parquet(path) if path.suffix.lower() in PARQUET else _read_text(path)
 
 
-def read_rows(path: str | Path) -> list[dict[str, Any]]:
+def read_rows(path: str | Path) -> list[dict[str, object]]:
     """Read a table as one dict per row, None where a cell is empty."""
     table = read_columns(path)
     return [
@@ -174,7 +126,7 @@ def read_rows(path: str | Path) -> list[dict[str, Any]]:
     ]
 
 
-def read_frame(path: str | Path) -> Any:
+def read_frame(path: str | Path) -> "pyarrow.Table":
     """Read a table as one of pyarrow, which estimators take: columns of numbers where all cells
     are, else of text.
     """
@@ -183,52 +135,31 @@ def read_frame(path: str | Path) -> Any:
     return pyarrow.table({name: column.values for name, column in read_columns(path).items()})
 
 
-def _read_text(path: Path, delimiter: str) -> Table:
+def _read_text(path: Path) -> Table:
     """Read CSV or TSV with every cell as text: a class may be called 007."""
     import pyarrow
-    from pyarrow import csv as arrow_csv
+    from pyarrow import csv
 
-    content = path.read_bytes()
-    if content.count(b'"') % 2:  # pyarrow would make one cell of all that follows
-        advice = "Inside a quoted cell, write a quote twice."
-        raise InputError(
-            f'Table "{path}"', "close every quote that it opens", "an odd number of them", advice
-        )
+    found = open_csv(path)
+    numbered = [str(index) for index in range(len(found.names))]
+    separated = csv.ParseOptions(
+        delimiter=found.delimiter, newlines_in_values=b'"' in found.content
+    )
     try:
-        lines = io.StringIO(
-            content[:LONGEST_HEADER].decode("utf-8-sig", errors="replace"), newline=""
-        )
-        header = next((row for row in csv.reader(lines, delimiter=delimiter) if row), [])
-        if len(header) > MOST_COLUMNS:
-            raise InputError(
-                f'Table "{path}"', f"have at most {MOST_COLUMNS:,} columns", f"{len(header):,}"
-            )
-        numbered = [str(index) for index in range(len(header))]
-        table = arrow_csv.read_csv(
-            pyarrow.BufferReader(content),
-            read_options=arrow_csv.ReadOptions(
-                column_names=numbered
-            ),  # the header is read as a row
-            parse_options=arrow_csv.ParseOptions(
-                delimiter=delimiter, newlines_in_values=b'"' in content
-            ),
-            convert_options=arrow_csv.ConvertOptions(
+        table = csv.read_csv(
+            pyarrow.BufferReader(found.content),
+            read_options=csv.ReadOptions(column_names=numbered),  # the header is read as a row
+            parse_options=separated,
+            convert_options=csv.ConvertOptions(
                 column_types=dict.fromkeys(numbered, pyarrow.string())
             ),
         )
-    except (csv.Error, pyarrow.ArrowException) as error:
-        rule = f'be text in UTF-8, with as many cells in every row, separated by "{delimiter}"'
-        raise InputError(
-            f'Table "{path}"', rule, f"an error ({error})", "Save it as such."
-        ) from None
-    if len(header) == 1 and (
-        other := next((mark for mark in OTHER_DELIMITERS if mark in header[0]), "")
-    ):
-        rule = f'separate cells by "{delimiter}"'
-        raise InputError(
-            f'Table "{path}"', rule, f'"{other}" in its header', f'Save it with "{delimiter}".'
-        )
-    return Table(path, header, [values[1:] for values in table.columns])
+    except pyarrow.ArrowException as error:
+        for _ in found.rows():  # says which row has too many cells
+            pass
+        raise InputError(f'Table "{path}"', "be readable", f"an error ({error})") from None
+    cells = (_cleaned(values[1:], found.delimiter) for values in table.columns)
+    return Table(path, dict(zip(found.names, cells, strict=True)))
 
 
 def _read_parquet(path: Path) -> Table:
@@ -262,7 +193,8 @@ def _read_parquet(path: Path) -> Table:
         raise InputError(
             f'Table "{path}"', "be Parquet", f"an error ({error})", "Save it as such."
         ) from None
-    return Table(path, table.column_names, table.columns)
+    names = check_names(path, table.column_names)
+    return Table(path, dict(zip(names, map(_cleaned, table.columns), strict=True)))
 
 
 def _check_size(path: Path, rule: str, found: int, most: int) -> None:
@@ -285,7 +217,7 @@ def _check_decoded(path: Path, found: int) -> None:
     _check_size(path, most, found, DECODED + DECODED_PER_BYTE * path.stat().st_size)
 
 
-def _written_out(values: Any) -> int:
+def _written_out(values: "pyarrow.ChunkedArray") -> int:
     """Return the bytes that a column of pyarrow takes when each cell has a copy of its text."""
     from pyarrow import compute, types
 
@@ -295,10 +227,8 @@ def _written_out(values: Any) -> int:
     return sum(compute.sum(length.take(ids)).as_py() or 0 for length, ids in lengths)
 
 
-def _cleaned(values: Any) -> Any:
-    """Return a column of pyarrow without surrounding blanks; text that stands for nothing is
-    missing.
-    """
+def _cleaned(values: "pyarrow.ChunkedArray", delimiter: str = ",") -> "pyarrow.ChunkedArray":
+    """Return a column without surrounding blanks; text that stands for nothing is missing."""
     import pyarrow
     from pyarrow import compute, types
 
@@ -307,48 +237,44 @@ def _cleaned(values: Any) -> Any:
     if not (types.is_string(values.type) or types.is_large_string(values.type)):
         return values
     text = compute.utf8_trim_whitespace(values)
+    if delimiter == ";":
+        text = compute.replace_substring_regex(text, DECIMAL_COMMA.pattern, r"\1.\2")
     empty = compute.is_in(text, value_set=pyarrow.array(NOT_AVAILABLE, text.type))
     return compute.if_else(empty, pyarrow.scalar(None, text.type), text)
 
 
-def describe_columns(columns: Mapping[str, Column]) -> dict[str, dict[str, Any]]:
+def describe_columns(columns: Mapping[str, Column]) -> dict[str, dict[str, object]]:
     """Return for each column its number of rows, of empty cells and of different values, and what
     they seem to be.
     """
     found = {}
-    for name, values in columns.items():
-        present = [cell for cell in values.cells if cell is not None]
-        different = len({str(cell) for cell in present})
-        seems = (
-            "nothing"
-            if not present
-            else "numbers"
-            if isinstance(values.values, np.ndarray)
-            else "sentences"
-            if is_sentences(values.values)
-            else "text"
-        )
-        rows, empty = len(values), len(values) - len(present)
-        found[name] = {"rows": rows, "empty": empty, "different": different, "seems": seems}
+    for name, column in columns.items():
+        present = [str(cell) for cell in column.cells if cell is not None]
+        seems = "text" if present else "nothing"
+        if is_sentences(column.values):
+            seems = "sentences"
+        elif present and are_numbers(column.values):
+            seems = "numbers"
+        found[name] = {
+            "rows": len(column),
+            "empty": len(column) - len(present),
+            "different": len(set(present)),
+            "seems": seems,
+        }
     return found
 
 
-def counts_rows(values: Any) -> bool:
+def counts_rows(values: Cells) -> bool:
     """Return whether a column counts the rows one by one."""
-    return (
-        isinstance(values, np.ndarray)
-        and len(values) > FEW
-        and bool((np.diff(np.sort(values)) == 1).all())
-    )
+    if not are_numbers(values) or len(values) <= FEW:
+        return False
+    return bool((np.diff(np.sort(np.asarray(values))) == 1).all())
 
 
-def is_sentences(values: Any) -> bool:
+def is_sentences(values: Cells) -> bool:
     """Return whether the cells of a column are free text, another one in most rows."""
-    present = [] if isinstance(values, np.ndarray) else [str(c) for c in values if c is not None]
+    if column_kind(values) != "categories":
+        return False
+    present = [str(cell) for cell in values if cell is not None]
     long = sum(len(cell.split()) for cell in present) >= SENTENCE * len(present)
-    return (
-        len(present) > FEW
-        and long
-        and len(set(present)) > len(present) / 2
-        and column_kind(values) == "categories"
-    )
+    return len(present) > FEW and long and len(set(present)) > len(present) / 2

@@ -5,12 +5,11 @@ predict.
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 
+from hyperproto._core.arrays import Array, Numbers
 from hyperproto._core.errors import InputError, InputTypeError, arg, require
 from hyperproto.data.augment import Augment
 from hyperproto.data.image_files import ImageFiles, check_files_exist, choose_preparation
@@ -31,8 +30,15 @@ from hyperproto.data.table_files import (
     read_columns,
 )
 from hyperproto.defaults import HELD_OUT, choose_scaling
-from hyperproto.runtime.tables import ColumnCode, SparseRows, TableEncoder, column_kind
-from hyperproto.tasks import Task, indexed, task_kind
+from hyperproto.runtime.tables import (
+    Cells,
+    ColumnCode,
+    SparseRows,
+    TableEncoder,
+    are_numbers,
+    column_kind,
+)
+from hyperproto.tasks import Task, indexed, numeric, task_kind
 
 KINDS = {"number": "numbers", "categories": "categories", "date": "dates", "text": "words"}
 NAMED = 10  # columns of a kind
@@ -95,46 +101,41 @@ def read_table(
     Source
         Class names are sorted; numbers beyond the bounds are scored as they are in testing.
     """
-    table, given, known = read_columns(path), dict(bounds or {}), dict(targets or {})
-    _check_choices(table, image, text, columns, (*classes, *(kinds or {})), ranges, given)
+    table, known = read_columns(path), dict(targets or {})
+    to_predict = [*classes, *ranges, *(kinds or ())]
+    names = _columns_to_learn_from(table, to_predict, image=image, text=text, columns=columns)
     asked = {**dict.fromkeys(classes, "classes"), **dict.fromkeys(ranges, "range"), **(kinds or {})}
-    alone = image or text
-    names = [alone] if alone else list(columns or (name for name in table if name not in asked))
-    if not names:
-        raise InputError(f'"{path}"', f"have a column to learn from next to {', '.join(asked)}")
-    values = {name: _values(table[name], kind) for name, kind in asked.items()}
-    # the bounds of numbers are those of the training rows; names are the same in all rows
-    tasks = {
-        name: known[name] if name in known else task_kind(kind).fit(values[name], f'"{name}"')
-        for name, kind in asked.items()
-        if task_kind(kind).reads != "number"
-    }
+    limits = {name: {"bounds": given} for name, given in (bounds or {}).items()}
+    for name in limits:
+        if name not in ranges:
+            rule = f"be for columns of {arg('ranges')}"
+            raise InputError("bounds", rule, f'"{name}"', "Add it there.")
+
+    def fit(name: str, values: Sequence[object] | Array) -> Task:
+        found = task_kind(asked[name]).fit(values, f'"{name}"', **limits.get(name, {}))
+        return known.get(name, found)
+
+    tasks = {name: fit(name, _values(table[name], kind)) for name, kind in asked.items()}
     for name in classes if not known else ():
         _check_classes(name, table[name], tasks[name].num_classes)
-    answers = _targets(table, values, tasks, unseen=unseen if known else "error")
+    answers = _targets(table, asked, tasks, unseen=unseen if known else "error")
     kept, out = torch.arange(len(table[names[0]])), torch.arange(0)
     if test is None and held_out:
         # every class keeps a row in training, so the names are those of the training part
-        kept, out = hold_out_rows(
-            [answers[name] for name in indexed(tasks)], len(kept), share=held_out, seed=seed
-        )
-    if image is None and text is None and encoder is None:
-        text = _only_text(table, names)
-        names = [text] if text else names
-    if image is None:
-        encoder = encoder or _fit_encoder(table, names, kept, text=text is not None)
+        labels = [answers[name] for name in indexed(tasks)]
+        kept, out = hold_out_rows(labels, len(kept), share=held_out, seed=seed)
+    if image is None and encoder is None:
+        text = text or _only_text(table, names)
+        encoder = _fit_encoder(table, [text] if text else names, kept, text=text is not None)
     whole = _whole(table, names[0], encoder, answers)
     train, tested = (select(whole, kept), select(whole, out)) if len(out) else (whole, None)
     if test is not None:
         other = read_columns(test)
-        cells = {name: _values(other[name], kind) for name, kind in asked.items()}
-        tested = _whole(other, names[0], encoder, _targets(other, cells, tasks, unseen=unseen))
-    for name, kind in asked.items():
-        if name not in tasks:
-            fit, rows = task_kind(kind).fit, train.targets[name].numpy()
-            options = {"bounds": given[name]} if name in given else {}
-            tasks[name] = known[name] if name in known else fit(rows, f'"{name}"', **options)
-    for name in given:
+        tested = _whole(other, names[0], encoder, _targets(other, asked, tasks, unseen=unseen))
+    for name in numeric(tasks):
+        # bounds are those of the training rows; names are the same in all rows
+        tasks[name] = fit(name, train.targets[name].numpy())
+    for name in limits:
         _warn_beyond(name, train.targets[name], tasks[name])
     return Source(Path(path).stem, train, tested, tasks, *_preparation(train.inputs, encoder))
 
@@ -176,16 +177,14 @@ def describe_encoder(encoder: TableEncoder) -> str:
 
 def _check_classes(name: str, column: Column, different: int) -> None:
     """Warn where classes have few examples each, and raise where they must be numbers."""
-    values, rows = column.values, sum(cell is not None for cell in column.cells)
+    rows = sum(cell is not None for cell in column.cells)
     if different <= max(FEW, SCARCE * rows):
         return
-    numbers = isinstance(values, np.ndarray)
-    advice = (
-        f"{arg('ranges', name)} predicts it as a number." if numbers else "Is it what to predict?"
-    )
-    got = f"{different:,} different values in {rows:,} rows"
-    if numbers and different > rows / 2 and (values % 1 > 0).any():
-        raise InputError(f'"{name}"', "name classes, not amounts", got, advice)
+    advice, got = "Is it what to predict?", f"{different:,} different values in {rows:,} rows"
+    if are_numbers(column.values):
+        advice = f"{arg('ranges', name)} predicts it as a number."
+        if different > rows / 2 and (column.numbers() % 1 > 0).any():
+            raise InputError(f'"{name}"', "name classes, not amounts", got, advice)
     _warn(f'"{name}" has {got}, so that most classes have few examples to learn from.', advice)
 
 
@@ -193,99 +192,80 @@ def _warn(sentence: str, advice: str) -> None:
     warnings.warn(str(InputError(sentence, advice=advice)), stacklevel=4)
 
 
-def _warn_beyond(name: str, values: Tensor, bounds: Any) -> None:
-    beyond = bounds.describe_values({"train": values})["train"]["beyond"]
+def _warn_beyond(name: str, values: Tensor, task: Task) -> None:
+    beyond = task.describe_values({"train": values})["train"]["beyond"]
     if beyond:
-        present = int((~values.isnan()).sum())
+        low, high = task.bounds
         warnings.warn(
-            f'{beyond} of {present} values of "{name}" lie beyond its bounds, {bounds.low:g} '
-            f"to {bounds.high:g}, and "
-            "count as the nearer bound in training.",
+            f'{beyond} of {int(task.present(values).sum())} values of "{name}" lie beyond its '
+            f"bounds, {low:g} to {high:g}, and count as the nearer bound in training.",
             stacklevel=3,
         )
 
 
-def _check_choices(
+def _columns_to_learn_from(
     table: Table,
+    to_predict: Sequence[str],
+    *,
     image: str | None,
     text: str | None,
     columns: Sequence[str] | None,
-    classes: Sequence[str],
-    ranges: Sequence[str],
-    bounds: Mapping[str, tuple[float, float]],
-) -> None:
-    if not (classes or ranges):
+) -> Sequence[str]:
+    """Return the columns to learn from, where what was chosen can work."""
+    if not to_predict:
         listed = ", ".join(f'"{name}"' for name in table)
-        advice = f'"{table.path}" has the columns {listed}.'
-        raise InputError(
-            "classes", f"name a column to predict, or {arg('ranges')}", "none in either", advice
-        )
-    for name, other, both in (
-        ("columns", "image", columns and image),
-        ("columns", "text", columns and text),
-        ("text", "image", text and image),
-    ):
-        if both:
-            raise InputError(name, f"be left out with {arg(other)}: learn from either", "both")
-    chosen = [
-        *([image] if image else ()),
-        *([text] if text else ()),
-        *(columns or ()),
-        *classes,
-        *ranges,
-    ]
+        rule, advice = f"name a column to predict, or {arg('ranges')}", f"There are {listed}."
+        raise InputError("classes", rule, "none in either", advice)
+    ways = {"image": image and [image], "text": text and [text], "columns": columns}
+    given = {way: names for way, names in ways.items() if names}
+    if len(given) > 1:
+        first, *_, last = given
+        raise InputError(last, f"be left out with {arg(first)}: learn from either", "both")
+    learned = next(iter(given.values()), [name for name in table if name not in to_predict])
+    if not learned:
+        listed = ", ".join(to_predict)
+        raise InputError(f'"{table.path}"', f"have a column to learn from next to {listed}")
+    chosen = [*learned, *to_predict]
     for name in chosen:
         if not isinstance(name, str):
             raise InputTypeError("The name of a column", "be text", name)
         table[name]  # or an error
         if chosen.count(name) > 1:
             raise InputError("A column", "be used once", f'"{name}" {chosen.count(name)} times')
-    for name in bounds:
-        if name not in ranges:
-            raise InputError(
-                "bounds", f"be for columns of {arg('ranges')}", f'"{name}"', "Add it there."
-            )
+    return learned
 
 
-def _values(column: Column, kind: str) -> Any:
+def _values(column: Column, kind: str) -> Numbers | list[str | None]:
     """Return the cells of a column as a kind of task takes them."""
-    is_number = task_kind(kind).reads == "number"
-    return column.numbers().numpy() if is_number else column.class_names()
+    return column.numbers() if task_kind(kind).reads == "number" else column.class_names()
 
 
 def _targets(
-    table: Table, values: Mapping[str, Any], tasks: Mapping[str, Task], *, unseen: Unseen
+    table: Table, asked: Mapping[str, str], tasks: Mapping[str, Task], *, unseen: Unseen
 ) -> dict[str, Tensor]:
-    """Return the targets of all rows of one table; numbers as they are."""
+    """Return the targets of all rows of one table."""
     found = {}
-    for name, cells in values.items():
-        about = f'"{name}" in "{table.path}"'
-        encoded = tasks[name].encode(cells, about, unseen=unseen) if name in tasks else cells
-        found[name] = torch.from_numpy(encoded)
+    for name, kind in asked.items():
+        cells, about = _values(table[name], kind), f'"{name}" in "{table.path}"'
+        found[name] = torch.from_numpy(tasks[name].encode(cells, about, unseen=unseen))
     return found
 
 
 def _fit_encoder(table: Table, names: Sequence[str], rows: Tensor, *, text: bool) -> TableEncoder:
     """Return what makes numbers of cells, as training rows have them."""
-    kept = {}
-    for name in names:
-        values = table[name].values
-        if isinstance(values, np.ndarray):
-            found: Any = table[name].numbers().numpy()[rows.numpy()]  # which are finite
-        else:
-            found = [values[row] for row in rows.tolist()]
-        kept[name] = found
-        if not text:
-            leave_out = (
-                f"Leave it out where it only names the row: {arg('columns')} lists those to learn "
-                "from."
-            )
-            words = f"{arg('text', name)} learns from its words, and from nothing else."
-            warn_useless(name, values, leave_out=leave_out, words=words)
-        if not text and all(cell is None or cell != cell for cell in found):
+    kept = {name: table[name].take(rows.numpy()) for name in names}
+    if text:
+        return _fit_text(names[0], kept[names[0]])
+    leave_out = (
+        f"Leave it out where it only names the row: {arg('columns')} lists those to learn from."
+    )
+    for name, cells in kept.items():
+        words = f"{arg('text', name)} learns from its words, and from nothing else."
+        warn_useless(name, table[name].values, leave_out=leave_out, words=words)
+        if all(cell is None or cell != cell for cell in cells):
             about = f'Column "{name}" of "{table.path}"'
             raise InputError(about, "hold a value", "empty cells only", "Leave it out.")
-    return _fit_text(names[0], kept[names[0]]) if text else TableEncoder.fit(kept)
+    return TableEncoder.fit(kept)
 
 
 def _only_text(table: Table, names: Sequence[str]) -> str | None:
@@ -301,25 +281,24 @@ def _only_text(table: Table, names: Sequence[str]) -> str | None:
     return sentences[0]
 
 
-def warn_useless(name: str, values: Any, *, leave_out: str, words: str) -> None:
+def warn_useless(name: str, values: Cells, *, leave_out: str, words: str) -> None:
     """Warn of a column that counts the rows, or that has other words in nearly each; the rest is
     advice.
     """
     if counts_rows(values):
         _warn(f'"{name}" counts the rows one by one.', leave_out)
-    if isinstance(values, np.ndarray):
+    if column_kind(values) != "categories":
         return
     present = [str(cell) for cell in values if cell is not None]
-    is_text = is_sentences(values)
     is_other = len(present) > FEW and len(set(present)) > 0.9 * len(present)
-    if is_text or (is_other and column_kind(values) == "categories"):
+    if is_other or is_sentences(values):
         sentence = (
             f'"{name}" says something else in nearly every row, and as a category teaches nothing.'
         )
-        _warn(sentence, words if is_text else leave_out)
+        _warn(sentence, words if is_sentences(values) else leave_out)
 
 
-def _fit_text(name: str, cells: Sequence[Any]) -> TableEncoder:
+def _fit_text(name: str, cells: Cells) -> TableEncoder:
     """Look at one column of free text: scikit-learn's TF-IDF of its words."""
     text = require("sklearn.feature_extraction.text", extra="sklearn", purpose="A column of text")
     fitted = text.TfidfVectorizer(sublinear_tf=True).fit(
@@ -331,13 +310,18 @@ def _fit_text(name: str, cells: Sequence[Any]) -> TableEncoder:
 
 def encode_rows(table: Table, encoder: TableEncoder) -> Tensor:
     """Return the rows of a table as numbers, sparse where they are of text."""
-    known = {column.name: table[column.name] for column in encoder.columns}
-    are_numbers = {column.name for column in encoder.columns if column.kind == "number"}
-    cells = {name: c.values if name in are_numbers else c.cells for name, c in known.items()}
-    return encode_cells(cells, encoder)
+    return encode_cells(
+        {
+            column.name: table[column.name].values
+            if column.kind == "number"
+            else table[column.name].cells
+            for column in encoder.columns
+        },
+        encoder,
+    )
 
 
-def encode_cells(columns: Mapping[str, Any], encoder: TableEncoder) -> Tensor:
+def encode_cells(columns: Mapping[str, Cells], encoder: TableEncoder) -> Tensor:
     """Return the rows of columns of cells as numbers, sparse where they are of text."""
     rows = encoder.encode(columns)
     if isinstance(rows, SparseRows):
@@ -352,11 +336,12 @@ def _inputs(table: Table, image: str, encoder: TableEncoder | None) -> Inputs:
     """
     if encoder is not None:
         return encode_rows(table, encoder)
-    path, cells = table.path, table[image].cells
-    for row, file in enumerate(cells, start=1):
-        if not isinstance(file, str):
-            about = f'Column "{image}" of "{path}"'
-            raise InputError(about, "name an image in every row", f"{file!r} in row {row}")
-    files = [path.parent / file for file in cells]
-    check_files_exist(files, listed_in=str(path))
-    return ImageFiles(files)
+    files = table[image].class_names()
+    if None in files:
+        about = f'Column "{image}" of "{table.path}"'
+        raise InputError(
+            about, "name an image in every row", f"none in row {files.index(None) + 1}"
+        )
+    paths = [table.path.parent / str(file) for file in files]
+    check_files_exist(paths, listed_in=str(table.path))
+    return ImageFiles(paths)

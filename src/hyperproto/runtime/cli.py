@@ -1,8 +1,6 @@
 """``hyperproto-runtime``: predict files with an exported model, or serve it over HTTP."""
 
 import argparse
-import csv
-import io
 import json
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -10,11 +8,10 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any, get_args
 
-from .._core.checks import check_no_pipe
 from .._core.errors import HyperprotoError, InputError, require
 from .._version import __version__
+from .csv_files import read_table
 from .serve.options import ServeOptions, tell_apart
-from .tables import DELIMITERS, NOT_AVAILABLE
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -93,38 +90,6 @@ def predict_files(
             rows = [list(row.values()) for row in rows]
         for number, answer in enumerate(predictor.answer(rows, top=top), start=1):
             yield {"file": str(path), "row": number, **answer}
-
-
-def read_table(path: Path) -> list[dict[str, Any]]:
-    """Return the rows of a CSV or TSV file with a header, None for empty cells; blanks around cells
-    are dropped.
-    """
-    delimiter = DELIMITERS.get(path.suffix.lower())
-    if delimiter is None:
-        raise InputError(f'"{path}"', "be a table, .csv or .tsv", f'"{path.suffix}"')
-    check_no_pipe(path)
-    try:
-        text = path.read_bytes().decode("utf-8-sig")
-        lines = [
-            row for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter) if row
-        ]
-    except (csv.Error, UnicodeDecodeError) as error:
-        raise InputError(
-            f'Table "{path}"', f'be text in UTF-8, separated by "{delimiter}" ({error})'
-        ) from None
-    header = [name.strip() for name in lines[0]] if lines else []
-    if (
-        len(lines) < 2
-        or len(set(header)) < len(header)
-        or any(len(row) != len(header) for row in lines)
-    ):
-        rule = "have a header of different names, and rows below it with as many cells"
-        raise InputError(f'Table "{path}"', rule)
-    cells = (
-        [None if cell.strip() in NOT_AVAILABLE else cell.strip() for cell in row]
-        for row in lines[1:]
-    )
-    return [dict(zip(header, row, strict=True)) for row in cells]
 
 
 if __name__ == "__main__":

@@ -15,19 +15,19 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from functools import cached_property
-from typing import Any, Literal, NamedTuple, Self
+from typing import Any, Literal, NamedTuple, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .._core.checks import nearest_name
 from .._core.errors import InputError, InputTypeError
 
 MOST_CATEGORIES = 256  # columns that one column of categories becomes
 WORD = re.compile(r"(?u)\b\w\w+\b")  # scikit-learn's
 DATE_PARTS = ("day", "weekday", "hour")
-DELIMITERS = {".csv": ",", ".tsv": "\t"}
-# what programs write for an empty cell
-NOT_AVAILABLE = ("", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NULL", "null")
+Cells: TypeAlias = NDArray[np.float64] | Sequence[object]
+"""Of a column: numbers with NaN where empty, or anything with None where empty."""
 
 
 class SparseRows(NamedTuple):
@@ -88,13 +88,13 @@ class ColumnCode:
             raise InputError("buckets", f"be from 0 to {MOST_CATEGORIES}", self.buckets)
 
     @classmethod
-    def fit(cls, name: str, cells: Any) -> Self:
+    def fit(cls, name: str, cells: Cells) -> Self:
         """Look at the cells of a column: an array of numbers, or a list with None where a cell is
         empty.
         """
         kind = column_kind(cells)
         if kind == "categories":
-            counts = Counter(_word(cell) for cell in cells)
+            counts = Counter(category(cell) for cell in cells)
             seen = sorted(
                 # of a category that is seen once there is nothing to learn
                 (word for word, count in counts.items() if count >= 2),
@@ -103,7 +103,7 @@ class ColumnCode:
             if len(seen) > MOST_CATEGORIES:
                 return cls(name, kind, buckets=MOST_CATEGORIES)
             return cls(name, kind, categories=tuple(seen))
-        values = _numbers(name, kind, cells)
+        values = parse_cells(f'Column "{name}"', kind, cells)
         empty = np.isnan(values[:, 0])
         fill = np.zeros(values.shape[1]) if empty.all() else np.nanmedian(values, axis=0)
         return cls(name, kind, tuple(fill.tolist()), bool(empty.any()))
@@ -128,7 +128,7 @@ class ColumnCode:
         if self.kind == "categories":
             table = np.zeros((len(cells), len(self.outputs)))
             for row, cell in enumerate(cells):
-                word = _word(cell)
+                word = category(cell)
                 place = (
                     zlib.crc32(str(word).encode()) % self.buckets
                     if self.buckets
@@ -137,7 +137,7 @@ class ColumnCode:
                 if place is not None:
                     table[row, place] = 1.0
             return table
-        values = _numbers(self.name, self.kind, cells)
+        values = parse_cells(f'Column "{self.name}"', self.kind, cells)
         empty = np.isnan(values)
         values = np.where(empty, self.fill, values)
         return np.column_stack([values, empty[:, 0]]) if self.gaps else values
@@ -209,9 +209,9 @@ class TableEncoder:
         """
         for column in self.columns:
             if column.name not in columns:
-                raise InputError(
-                    "X", f'have a column "{column.name}", as in training', ", ".join(columns)
-                )
+                rule = f'have a column "{column.name}", as in training'
+                advice = nearest_name(column.name, columns)
+                raise InputError("X", rule, ", ".join(columns), advice)
         if self.columns[0].kind == "text":  # which is the only one
             return self.columns[0].encode(columns[self.columns[0].name])
         return np.column_stack([column.encode(columns[column.name]) for column in self.columns])
@@ -251,11 +251,13 @@ def frame_columns(table: Any) -> dict[str, Any]:
     name, times = Counter(map(str, names)).most_common(1)[0] if names else ("", 0)
     if times > 1:
         raise InputError("X", "have columns of different names", f'"{name}" {times} times')
-    return {str(name): _cells(table[name]) for name in names}
+    return {str(name): _cells(str(name), table[name]) for name in names}
 
 
-def _cells(column: Any) -> Any:
+def _cells(name: str, column: Any) -> Any:
     dtype = getattr(column, "dtype", None)
+    if getattr(dtype, "kind", "O") == "c":
+        raise InputTypeError(f'Column "{name}"', "be real numbers", dtype)
     is_number = getattr(dtype, "is_numeric", None)  # of polars
     if is_number() if is_number else getattr(dtype, "kind", "O") in "biuf":
         with suppress(TypeError, ValueError):  # whole numbers with gaps, as pandas has them
@@ -271,7 +273,12 @@ def _is_empty(cell: Any) -> bool:
     return cell is None or (not isinstance(cell, str) and str(cell) in ("nan", "NaT", "<NA>"))
 
 
-def column_kind(cells: Any) -> Literal["number", "date", "categories"]:
+def are_numbers(cells: Cells) -> bool:
+    """Whether the cells of a column were numbers when they were read."""
+    return isinstance(cells, np.ndarray)
+
+
+def column_kind(cells: Cells) -> Literal["number", "date", "categories"]:
     """Return what a column holds; words that are all numbers, or all dates as ISO 8601 has them,
     are such.
     """
@@ -307,9 +314,9 @@ def _time(cell: Any) -> datetime | None:
     return cell.replace(tzinfo=None) if isinstance(cell, datetime) else None
 
 
-def _numbers(name: str, kind: str, cells: Any) -> NDArray[np.float64]:
-    """Return the numbers of cells, shape (n, 1), or the parts of dates, shape
-    (n, 3); NaN in gaps.
+def parse_cells(about: str, kind: str, cells: Cells, advice: str = "") -> NDArray[np.float64]:
+    """Return the numbers of a column, shape (n, 1), or the parts of dates, shape (n, 3); NaN in
+    gaps. ``about`` and ``advice`` are for the error that names the first cell that is no such.
     """
     if isinstance(cells, np.ndarray):
         values = cells[:, None]
@@ -332,14 +339,13 @@ def _numbers(name: str, kind: str, cells: Any) -> NDArray[np.float64]:
         )
     if wrong.any():
         row = int(np.flatnonzero(wrong)[0])
-        got = f"{cells[row]!r} in row {row + 1} ({int(wrong.sum())} of {len(values)} rows)"
-        raise InputError(
-            f'Column "{name}"', f"hold finite {kind}s or empty cells, as in training", got
-        )
+        cell = np.asarray(cells, dtype=object)[row]
+        got = f"{cell!r} in row {row + 1} ({int(wrong.sum())} of {len(values)} rows)"
+        raise InputError(about, f"hold finite {kind}s or empty cells", got, advice)
     return values
 
 
-def _word(cell: Any) -> str | None:
+def category(cell: object) -> str | None:
     """Return a cell as the name of a category; 3.0 is called 3, for gaps make
     floats of integers.
     """
