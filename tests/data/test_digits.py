@@ -76,7 +76,7 @@ def test_torchvisions_folder_is_found(tmp_path):
             lambda held: gzip.compress(b"<html></html>and more"),
             "must be an idx file of bytes in 3 dimensions",
         ),
-        (lambda held: gzip.compress(idx(np.zeros((3, 28, 28)))), "got 3 images and 40 labels"),
+        (lambda held: gzip.compress(idx(np.zeros((3, 28, 28)))), "got 3 inputs and 40 of"),
     ],
 )
 def test_a_broken_file_is_a_sentence(tmp_path, change, sentence):
@@ -90,15 +90,13 @@ def test_a_label_that_is_no_digit_is_a_sentence(tmp_path):
     (write_mnist(tmp_path) / "t10k-labels-idx1-ubyte.gz").write_bytes(
         gzip.compress(idx(np.arange(20)))
     )
-    with pytest.raises(ValueError, match=r"must be digits; got 10 for image 10 \(10 of 20\)"):
+    with pytest.raises(ValueError, match=r"must be in \[0, 10\); got 10 for image 10 \(10 of 20\)"):
         read_mnist(tmp_path)
 
 
 def test_a_missing_file_says_where_the_publisher_has_it(tmp_path):
     (write_mnist(tmp_path) / "train-images-idx3-ubyte.gz").unlink()
-    with pytest.raises(
-        FileNotFoundError, match='"train-images-idx3-ubyte.gz" missing.*yann.lecun.com'
-    ):
+    with pytest.raises(FileNotFoundError, match=r'"train-images\*ubyte\*" missing.*yann.lecun.com'):
         read_mnist(tmp_path)
 
 

@@ -146,9 +146,7 @@ def test_a_school_or_year_beyond_the_training_data(tmp_path):
 def test_omniart_names_a_missing_column_and_image(tmp_path):
     folder = write_omniart(tmp_path)
     write_csv(folder / "train_complete.csv", ["omni_id", "year", "school"], [[1, 1600, "Dutch"]])
-    with pytest.raises(
-        ValueError, match='train_complete.csv" must have a column "creation_year"'
-    ):
+    with pytest.raises(ValueError, match='train_complete.csv" must have a column "creation_year"'):
         read_omniart(folder)
     write_csv(
         folder / "train_complete.csv",

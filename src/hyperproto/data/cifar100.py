@@ -14,7 +14,7 @@ from hyperproto._core.errors import InputError, arg
 from hyperproto._core.processes import derive_seed
 from hyperproto.data.augment import Augment
 from hyperproto.data.preprocessing import CIFAR_MEAN, CIFAR_STD
-from hyperproto.data.published import DatasetInfo, read_lines
+from hyperproto.data.published import DatasetInfo, check_labels, read_lines
 from hyperproto.data.source import Source, Split, draw_rows, select
 from hyperproto.runtime.images import ImagePreprocessing
 from hyperproto.tasks import Classes
@@ -70,7 +70,7 @@ def is_cifar100(path: Path) -> bool:
     that.
     """
     others = path.name in OTHER_FORMS or any((path / name).exists() for name in OTHER_FORMS)
-    return others or CIFAR100.locate(path) is not None
+    return others or CIFAR100.is_at(path)
 
 
 def _read_records(path: Path, column: int, num_classes: int) -> Split:
@@ -81,11 +81,7 @@ def _read_records(path: Path, column: int, num_classes: int) -> Split:
         raise InputError(f'"{path}"', rule, got, "It is cut short: get it again.")
     records = torch.frombuffer(bytearray(path.read_bytes()), dtype=torch.uint8).view(-1, RECORD)
     labels = records[:, column].long()
-    if len(bad := (labels >= num_classes).nonzero().flatten()):
-        got = f"{int(labels[bad[0]])} for image {int(bad[0])} ({len(bad)} of {len(labels)})"
-        raise InputError(
-            f'Labels in "{path}"', f"be in [0, {num_classes})", got, "Get the file again."
-        )
+    check_labels(labels, num_classes, path)
     return Split(records[:, 2:].reshape(-1, 3, 32, 32).contiguous(), {"class": labels})
 
 

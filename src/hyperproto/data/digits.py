@@ -6,7 +6,7 @@ import gzip
 import math
 import zlib
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeAlias
 
 import torch
 from torch import Tensor
@@ -16,13 +16,16 @@ from hyperproto._core.checks import choose
 from hyperproto._core.errors import InputError, require
 from hyperproto._core.processes import derive_seed
 from hyperproto.data.examples import Arrays
-from hyperproto.data.published import DatasetInfo
-from hyperproto.data.source import Source, Split, select
+from hyperproto.data.published import DatasetInfo, check_labels
+from hyperproto.data.source import Source, Split
 from hyperproto.runtime.images import ImagePreprocessing
 from hyperproto.tasks import Classes, Range, Task
 
+Part: TypeAlias = tuple[Tensor, dict[str, Tensor]]
+
 DIGITS = tuple(str(digit) for digit in range(10))
 ROTATED_DIGITS = ("2", "3", "4", "5", "7")  # paper: the others look alike, or the same, upside down
+ROTATED_TARGETS = {"digit": Classes(ROTATED_DIGITS), "angle": Range(0, 180, outside="clip")}
 TEST_SHARE = 0.25  # of scikit-learn's digits, which have no official split
 
 
@@ -33,15 +36,19 @@ def load_digits(*, seed: int = 0, part: Literal["test", "valid"] = "test") -> tu
     ``part="valid"`` is for choosing settings: the test quarter is left out, and a quarter of the
     rest held out.
     """
+    (train, digits), (other, others) = _digits(seed, part)
+    return Arrays(train, digits["digit"]), Arrays(other, others["digit"])
+
+
+def _digits(seed: int, part: str) -> list[Part]:
     datasets = require("sklearn.datasets", extra="sklearn", purpose="scikit-learn's digits")
     digits = datasets.load_digits()
     images = torch.from_numpy(digits.images).float().unsqueeze(1) / 16
     labels = torch.from_numpy(digits.target).long()
     train = torch.randperm(len(images), generator=_generator(seed, "split"))
-    train, other = train.tensor_split([round(len(train) * (1 - TEST_SHARE))])
-    if choose(part, {"test": False, "valid": True}, what="part of the digits"):
+    for _ in range(choose(part, {"test": 1, "valid": 2}, what="part of the digits")):
         train, other = train.tensor_split([round(len(train) * (1 - TEST_SHARE))])
-    return Arrays(images[train], labels[train]), Arrays(images[other], labels[other])
+    return [(images[rows], {"digit": labels[rows]}) for rows in (train, other)]
 
 
 def load_rotated_digits(
@@ -69,28 +76,42 @@ def load_rotated_digits(
     train, held_out : Arrays
         Images, shape (n, 1, size, size), and targets ``{"digit": id, "angle": degrees}``.
     """
-    train, other = load_digits(seed=seed, part=part)
-    return (
-        _rotated(train, copies, size, _generator(seed, "train angles")),
-        _rotated(other, held_out_copies, size, _generator(seed, "held-out angles")),
-    )
+    train, other = _rotated_digits(seed, part, (copies, held_out_copies), size)
+    return Arrays(*train), Arrays(*other)
 
 
-def _rotated(digits: Arrays, copies: int, size: int, generator: torch.Generator) -> Arrays:
-    assert isinstance(digits.targets, Tensor)
-    rows, labels = _rotated_rows(digits.targets).repeat(copies, 1).T
-    angles = torch.rand(len(rows), generator=generator) * 180
-    large = functional.interpolate(
-        digits.inputs, size=(size, size), mode="bilinear", align_corners=False
-    )
-    return Arrays(rotate(large[rows], angles), {"digit": labels.contiguous(), "angle": angles})
+def _rotated_digits(seed: int, part: str, copies: tuple[int, int], size: int) -> list[Part]:
+    parts, names = _digits(seed, part), ("train angles", "held-out angles")
+    return [
+        _rotated(
+            functional.interpolate(images, size, mode="bilinear", align_corners=False),
+            targets["digit"],
+            _generator(seed, name),
+            times,
+            torch.float32,
+        )
+        for (images, targets), name, times in zip(parts, names, copies, strict=True)
+    ]
 
 
-def _rotated_rows(digits: Tensor) -> Tensor:
-    """Return where the digits are that are rotated: pairs of a row and which of the five, shape (n,
-    2).
-    """
-    return (digits[:, None] == torch.tensor([int(name) for name in ROTATED_DIGITS])).nonzero()
+def _rotated(
+    images: Tensor,
+    digits: Tensor,
+    generator: torch.Generator,
+    copies: int = 1,
+    dtype: torch.dtype = torch.float64,
+) -> Part:
+    """Return the five digits that are rotated, each ``copies`` times by an angle of its own."""
+    which = torch.tensor([int(name) for name in ROTATED_DIGITS])
+    rows, ids = (digits[:, None] == which).nonzero().repeat(copies, 1).T
+    angles = torch.rand(len(rows), generator=generator, dtype=dtype) * 180
+    images = images[rows]  # our own copy, so that it can be changed in place
+    for some, degrees in zip(
+        torch.split(images, BATCH), torch.split(angles.float(), BATCH), strict=True
+    ):
+        turned = rotate(some.float(), degrees)
+        some.copy_(turned if some.is_floating_point() else turned.round())
+    return images, {"digit": ids.contiguous(), "angle": angles}
 
 
 def rotate(images: Tensor, degrees: Tensor) -> Tensor:
@@ -112,37 +133,29 @@ def read_digits(*, seed: int = 0) -> Source:
     """Return scikit-learn's 1,797 digits of 8 by 8 pixels, with the target "digit"; the seed fixes
     the split.
     """
-    return _source("digits", load_digits(seed=seed), {"digit": Classes(DIGITS)}, 8)
+    return _source("digits", _digits(seed, "test"), {"digit": Classes(DIGITS)})
 
 
 def read_rotated_digits(*, seed: int = 0, size: int = 8, copies: int = 8) -> Source:
     """Return :func:`load_rotated_digits` as a source, with the targets "digit" and "angle"."""
-    parts = load_rotated_digits(seed=seed, size=size, copies=copies)
-    return _source(
-        "rotated-digits",
-        parts,
-        {"digit": Classes(ROTATED_DIGITS), "angle": Range(0, 180, outside="clip")},
-        size,
+    parts = _rotated_digits(seed, "test", (copies, 4), size)
+    return _source("rotated-digits", parts, ROTATED_TARGETS)
+
+
+def _source(name: str, parts: list[Part], targets: dict[str, Task]) -> Source:
+    """Return images in [0, 1] as bytes, and angles as precise as others have them."""
+    train, test = (
+        Split(
+            (images * 255).round().byte(),
+            {name: x.double() if x.is_floating_point() else x for name, x in found.items()},
+        )
+        for images, found in parts
     )
-
-
-def _source(name: str, parts: tuple[Arrays, Arrays], targets: dict[str, Task], size: int) -> Source:
-    train, test = (_split(part) for part in parts)
+    size = parts[0][0].shape[-1]
     return Source(name, train, test, targets, ImagePreprocessing(size, mean=(0.0,), std=(1.0,)))
 
 
-def _split(data: Arrays) -> Split:
-    """Return images in [0, 1] as bytes, and targets by name."""
-    targets = {"digit": data.targets} if isinstance(data.targets, Tensor) else dict(data.targets)
-    wide = {
-        name: target.double() if target.is_floating_point() else target
-        for name, target in targets.items()
-    }
-    return Split((data.inputs * 255).round().byte(), wide)
-
-
-MEAN, STD = (0.1307,), (0.3081,)  # of the pixels of the training images
-STEMS = ("train-images", "train-labels", "t10k-images", "t10k-labels")
+AS_USUAL = ImagePreprocessing(28, mean=(0.1307,), std=(0.3081,))  # of the training images
 UNSIGNED_BYTES = 8  # the code of the only kind of number MNIST has
 LARGEST = 2**28  # bytes of a file; MNIST has 47 million
 BATCH = 2048  # images rotated at once: 13 MB in float32
@@ -154,7 +167,9 @@ MNIST = DatasetInfo(
         "https://ossci-datasets.s3.amazonaws.com/mnist/)"
     ),
     layout="its four files, gzipped or not,",
-    needed=tuple(f"{stem}-idx{3 if 'images' in stem else 1}-ubyte.gz" for stem in STEMS),
+    needed=tuple(
+        f"{part}-{kind}*ubyte*" for part in ("train", "t10k") for kind in ("images", "labels")
+    ),
     folders=("mnist", "MNIST", "MNIST/raw"),
     counts=(60_000, 10_000),
 )
@@ -173,49 +188,21 @@ def read_mnist(path: str | Path) -> Source:
     Source
         With the one target "digit", and images of shape (n, 1, 28, 28).
     """
-    files = _mnist_files(path)
-    if absent := [
-        name for stem, name in zip(STEMS, MNIST.needed, strict=True) if stem not in files
-    ]:
-        raise MNIST.missing(path, absent)
-    return Source(
-        name="mnist",
-        train=_read_part(files["train-images"], files["train-labels"]),
-        test=_read_part(files["t10k-images"], files["t10k-labels"]),
-        targets={"digit": Classes(DIGITS)},
-        preprocessing=ImagePreprocessing(28, MEAN, STD),
-    )
+    train, test = (Split(*part) for part in _mnist(path))
+    return Source("mnist", train, test, {"digit": Classes(DIGITS)}, AS_USUAL)
 
 
-def is_mnist(path: str | Path) -> bool:
-    """Whether all four files of MNIST are at a path."""
-    return len(_mnist_files(path)) == len(STEMS)
-
-
-def _mnist_files(path: str | Path) -> dict[str, Path]:
-    """Return those of the four files that are there, by the start of their names, where most of
-    them are.
-    """
-    places = MNIST.places(path)
-    found = ({stem: file for stem in STEMS if (file := _file(place, stem))} for place in places)
-    return max(found, key=len)
-
-
-def _file(place: Path, stem: str) -> Path | None:
-    ending = f"idx{3 if 'images' in stem else 1}-ubyte"
-    names = (f"{stem}{mark}{ending}{packed}" for mark in "-." for packed in ("", ".gz"))
-    return next((place / name for name in names if (place / name).is_file()), None)
-
-
-def _read_part(images: Path, labels: Path) -> Split:
-    pixels, ids = _read_idx(images, ndim=3), _read_idx(labels, ndim=1).long()
-    if len(pixels) != len(ids):
-        got = f"{len(pixels)} images and {len(ids)} labels"
-        raise InputError(f'"{images}" and "{labels}"', "belong together", got)
-    if len(bad := (ids > 9).nonzero().flatten()):
-        got = f"{int(ids[bad[0]])} for image {int(bad[0])} ({len(bad)} of {len(ids)})"
-        raise InputError(f'Labels in "{labels}"', "be digits", got, "Get the file again.")
-    return Split(pixels.unsqueeze(1), {"digit": ids})
+def _mnist(path: str | Path) -> list[Part]:
+    folder, parts = MNIST.find(path), []
+    for part in ("train", "t10k"):
+        images, labels = (
+            min(filter(Path.is_file, folder.glob(f"{part}-{kind}*ubyte*")), default=folder)
+            for kind in ("images", "labels")
+        )
+        pixels, ids = _read_idx(images, ndim=3), _read_idx(labels, ndim=1).long()
+        check_labels(ids, len(DIGITS), labels)
+        parts.append((pixels.unsqueeze(1), {"digit": ids}))
+    return parts
 
 
 def _read_idx(path: Path, *, ndim: int) -> Tensor:
@@ -263,27 +250,10 @@ def read_rotated_mnist(path: str | Path, *, seed: int = 0) -> Source:
     Source
         With the targets "digit" and "angle", in degrees.
     """
-    source = read_mnist(path)
-    assert source.test is not None
-    return Source(
-        name="rotated-mnist",
-        train=_rotated_part(source.train, derive_seed(seed, "train angles")),
-        test=_rotated_part(source.test, derive_seed(seed, "test angles")),
-        targets={"digit": Classes(ROTATED_DIGITS), "angle": Range(0, 180, outside="clip")},
-        preprocessing=source.preprocessing,
+    train, test = (
+        Split(*_rotated(images, targets["digit"], _generator(seed, name)))
+        for (images, targets), name in zip(
+            _mnist(path), ("train angles", "test angles"), strict=True
+        )
     )
-
-
-def _rotated_part(split: Split, seed: int) -> Split:
-    rows, ids = _rotated_rows(split.targets["digit"]).unbind(1)
-    pixels = select(split, rows).inputs
-    assert isinstance(pixels, Tensor)
-    angles = (
-        torch.rand(len(rows), generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
-        * 180
-    )
-    for images, degrees in zip(
-        torch.split(pixels, BATCH), torch.split(angles.float(), BATCH), strict=True
-    ):
-        images.copy_(rotate(images.float(), degrees).round())  # in place: `pixels` is our own copy
-    return Split(pixels, {"digit": ids.contiguous(), "angle": angles})
+    return Source("rotated-mnist", train, test, ROTATED_TARGETS, AS_USUAL)

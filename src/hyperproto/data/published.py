@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 import torch
+from torch import Tensor
 
 from hyperproto._core.checks import choose
 from hyperproto._core.errors import InputError, MissingDataError, arg
@@ -37,7 +38,7 @@ class DatasetInfo:
     layout : str
         What goes where, as the end of "Put ... there".
     needed : tuple of str
-        Files and folders by which it is recognized.
+        Patterns of the files and folders by which it is recognized.
     folders : tuple of str
         Names of its own folder, where the archive makes one.
     counts : tuple of int
@@ -55,24 +56,22 @@ class DatasetInfo:
         """Return where to look: the path itself, then the publisher's folders in it."""
         return [Path(path), *(Path(path) / folder for folder in self.folders)]
 
-    def locate(self, path: str | Path) -> Path | None:
-        """Return the first of :meth:`places` that has all that is needed, or None."""
-        return next(
-            (at for at in self.places(path) if all((at / name).exists() for name in self.needed)),
-            None,
-        )
+    def absent(self, at: Path) -> list[str]:
+        """Return what is needed and not at a place."""
+        return [name for name in self.needed if not any(at.glob(name))]
+
+    def is_at(self, path: str | Path) -> bool:
+        """Whether all that is needed is at one of :meth:`places`."""
+        return not all(map(self.absent, self.places(path)))
 
     def find(self, path: str | Path) -> Path:
         """Return where it is, or raise an error that says where the publisher has it and what goes
         where.
         """
-        found = self.locate(path)
-        if found is not None:
-            return found
-        nearest = max(
-            self.places(path), key=lambda at: sum((at / name).exists() for name in self.needed)
-        )
-        raise self.missing(path, [name for name in self.needed if not (nearest / name).exists()])
+        nearest = min(self.places(path), key=lambda at: len(self.absent(at)))
+        if absent := self.absent(nearest):
+            raise self.missing(path, absent)
+        return nearest
 
     def missing(self, path: str | Path, names: Iterable[str]) -> MissingDataError:
         """Return the error for files that are not there."""
@@ -345,6 +344,14 @@ def _read_paintings(
     files = [folder / part / f"{ids[row]}.jpg" for row in rows.tolist()]
     check_files_exist(files, listed_in=str(path))
     return Split(ImageFiles(files), {"year": years[rows]}), [schools[row] for row in rows.tolist()]
+
+
+def check_labels(labels: Tensor, num_classes: int, path: Path) -> None:
+    """Raise where the file of some class ids has one that is no class."""
+    if len(bad := (labels >= num_classes).nonzero().flatten()):
+        got = f"{int(labels[bad[0]])} for image {int(bad[0])} ({len(bad)} of {len(labels)})"
+        rule = f"be in [0, {num_classes})"
+        raise InputError(f'Labels in "{path}"', rule, got, "Get the file again.")
 
 
 def read_lines(path: Path) -> list[str]:

@@ -41,17 +41,19 @@ class Reader:
 READERS: dict[str, Reader] = {
     "cifar-100": Reader(cifar100.read_cifar100, cifar100.is_cifar100, cifar100.CIFAR100),
     "imagenet-200": Reader(
-        published.read_tiny_imagenet, published.TINY_IMAGENET.locate, published.TINY_IMAGENET
+        published.read_tiny_imagenet, published.TINY_IMAGENET.is_at, published.TINY_IMAGENET
     ),
-    "cub-200-2011": Reader(published.read_cub200, published.CUB200.locate, published.CUB200),
-    "omniart": Reader(published.read_omniart, published.OMNIART.locate, published.OMNIART),
-    "mnist": Reader(digits.read_mnist, digits.is_mnist, digits.MNIST),
+    "cub-200-2011": Reader(published.read_cub200, published.CUB200.is_at, published.CUB200),
+    "omniart": Reader(published.read_omniart, published.OMNIART.is_at, published.OMNIART),
+    "mnist": Reader(digits.read_mnist, digits.MNIST.is_at, digits.MNIST),
     "table": Reader(read_table, is_table),
     "image-folder": Reader(read_image_folder, is_image_folder),
     "cifar-100-uneven": Reader(
         cifar100.read_uneven_cifar100, cifar100.is_cifar100, cifar100.CIFAR100, variant=True
     ),
-    "rotated-mnist": Reader(digits.read_rotated_mnist, digits.is_mnist, digits.MNIST, variant=True),
+    "rotated-mnist": Reader(
+        digits.read_rotated_mnist, digits.MNIST.is_at, digits.MNIST, variant=True
+    ),
     "digits": Reader(digits.read_digits, lambda path: False),
     "rotated-digits": Reader(digits.read_rotated_digits, lambda path: False),
 }
