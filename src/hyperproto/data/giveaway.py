@@ -3,17 +3,17 @@ error.
 """
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
+from hyperproto._core.arrays import Array
 from hyperproto.data.preprocessing import TablePreprocessing, is_sparse
 from hyperproto.data.source import Source
 
 EXPLAINED, TRIVIAL = 0.995, 0.95  # shares that a column gets right, and the most frequent class
-FOLDS, BIN = 5, 3  # rows of a number in a bin, more where they are equal
+BIN = 3  # rows of a number in a bin, more where they are equal
 MOST_ROWS, FEWEST_ROWS = 4000, 20
 
 
@@ -38,8 +38,7 @@ class Giveaway(NamedTuple):
 
 
 def find_giveaways(source: Source) -> Iterator[Giveaway]:
-    """Find such columns among those that a table is learned from, out of fold, in its training
-    rows.
+    """Find such columns among those that a table is learned from, in its training rows.
 
     A value is predicted by the other rows that have it: the most frequent class of theirs, or the
     mean rank of their numbers; numbers count as equal where they are neighbors.
@@ -64,7 +63,7 @@ def find_giveaways(source: Source) -> Iterator[Giveaway]:
                 yield Giveaway(column.name, name, share)
 
 
-def _values(block: NDArray[Any], is_category: bool, *, gaps: bool) -> NDArray[np.int64]:
+def _values(block: Array, is_category: bool, *, gaps: bool) -> Array:
     """Return for each row of a column's encoded cells which value it has. Shape (n,)."""
     if is_category:
         return (np.cumsum(block, axis=1) == 0).sum(axis=1)  # the place of its one, if any
@@ -72,9 +71,9 @@ def _values(block: NDArray[Any], is_category: bool, *, gaps: bool) -> NDArray[np
     return np.searchsorted(np.sort(numbers), numbers) // BIN
 
 
-def _explained(values: NDArray[np.int64], answers: NDArray[Any], *, is_class: bool) -> float:
-    """Return which share of the answers their values predict, 0 where a constant nearly does, or
-    too few do in the first fold.
+def _explained(values: Array, answers: Array, *, is_class: bool) -> float:
+    """Return which share of the answers the other rows of a value predict, 0 where a constant
+    nearly does.
     """
     present = answers >= 0 if is_class else ~np.isnan(answers)
     values, answers = values[present], answers[present]
@@ -82,40 +81,24 @@ def _explained(values: NDArray[np.int64], answers: NDArray[Any], *, is_class: bo
         return 0.0
     ids = np.unique(values, return_inverse=True)[1]
     if is_class:
-        if np.bincount(answers).max() >= TRIVIAL * len(answers):
-            return 0.0
-    else:
-        answers = np.searchsorted(np.sort(answers), answers) / len(answers)
-        if np.ptp(answers) == 0:
-            return 0.0
-    folds = np.empty_like(ids)
-    folds[ids.argsort(kind="stable")] = (
-        np.arange(len(ids)) % FOLDS
-    )  # each value is in all it can be
-    missed = np.zeros(FOLDS)
-    for fold in range(FOLDS):
-        out = folds == fold
-        predict = _majority if is_class else _mean
-        predicted = predict(ids[~out], answers[~out], ids.max() + 1)[ids[out]]
-        errors = predicted != answers[out] if is_class else (predicted - answers[out]) ** 2
-        missed[fold] = errors.mean() / (1.0 if is_class else answers.var())
-        if missed[0] > 4 * (1 - EXPLAINED):
-            return 0.0
-    return 1 - float(missed.mean())
+        trivial = np.bincount(answers).max() >= TRIVIAL * len(answers)
+        return 0.0 if trivial else _majority_share(ids, answers)
+    ranks = np.searchsorted(np.sort(answers), answers) / len(answers)
+    return 0.0 if np.ptp(ranks) == 0 else _mean_share(ids, ranks)
 
 
-def _majority(ids: NDArray[np.int64], classes: NDArray[np.int64], size: int) -> NDArray[np.int64]:
-    """Return the most frequent class of each id, where there is none that of all."""
-    width = classes.max() + 1
-    pairs, counts = np.unique(ids * width + classes, return_counts=True)
-    pairs = pairs[counts.argsort(kind="stable")]  # the last one written stays
-    found = np.full(size, np.bincount(classes).argmax())
-    found[pairs // width] = pairs % width
-    return found
+def _majority_share(ids: Array, classes: Array) -> float:
+    """Return how often a class is the most frequent one of the other rows of its id."""
+    counts = np.zeros((ids.max() + 1, classes.max() + 1), dtype=np.int16)
+    np.add.at(counts, (ids, classes), 1)
+    others = counts[ids]
+    others[np.arange(len(ids)), classes] -= 1
+    return float(((others.argmax(axis=1) == classes) & others.any(axis=1)).mean())
 
 
-def _mean(ids: NDArray[np.int64], numbers: NDArray[np.float64], size: int) -> NDArray[np.float64]:
-    """Return the mean number of each id, where there is none that of all."""
-    counts = np.bincount(ids, minlength=size)
-    sums = np.bincount(ids, weights=numbers, minlength=size)
-    return np.where(counts > 0, sums / np.maximum(counts, 1), numbers.mean())
+def _mean_share(ids: Array, numbers: Array) -> float:
+    """Return which share of the variance the means of the other rows of an id explain."""
+    others = np.bincount(ids)[ids] - 1
+    sums = np.bincount(ids, weights=numbers)[ids] - numbers
+    predicted = np.where(others > 0, sums / np.maximum(others, 1), numbers.mean())
+    return 1 - float(np.square(predicted - numbers).mean() / numbers.var())
