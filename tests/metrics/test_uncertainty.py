@@ -115,9 +115,7 @@ def test_no_score_tells_nothing():
 
 
 def test_mistakes_are_named():
-    with pytest.raises(
-        InputError, match=r"`unknown` must have shape \(n,\) with at least one row; got \(0,\)"
-    ):
+    with pytest.raises(InputError, match=r"`unknown` must .*; got shape \(0,\)"):
         measure_open_set([1.0], np.zeros(0), [True])
     with pytest.raises(InputError, match="`right` must be as many as `known`; got 1 and 2"):
         open_set_classification_rate([1.0, 2.0], [3.0], [True])

@@ -36,7 +36,7 @@ def test_a_matrix_that_is_not_symmetric_names_the_pair():
 
 def test_faulty_similarities_are_told():
     with pytest.raises(
-        InputError, match=r'must be finite; the row of class "a" is not \(2 of 2 rows\)'
+        InputError, match=r'must be finite; the row of class "a" \(2 of 2 classes\)'
     ):
         from_similarity([[1, np.nan], [np.nan, 1]], ("a", "b"))
     with pytest.raises(InputError, match=r"must be square, classes by classes; got shape \(2, 3\)"):

@@ -97,20 +97,18 @@ def test_duplicates_are_noted_and_not_refused():
 
 
 def test_a_zero_vector_names_the_class():
-    with pytest.raises(InputError, match=r'that of class "b" is zero \(1 of 2 classes\)'):
+    with pytest.raises(InputError, match=r'class "b" \(1 of 2 classes\)'):
         from_vectors(np.array([[1.0, 0.0], [0.0, 0.0]]), ("a", "b"))
-    with pytest.raises(InputError, match='that of class "up_down" is zero'):
+    with pytest.raises(InputError, match='class "up_down"'):
         from_vectors({"up": [1.0], "down": [-1.0], "side": [2.0]}, ("up_down", "side"))
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
 def test_what_is_not_finite_names_the_class(bad):
     table = np.array([[1.0, 0.0], [0.0, bad]])
-    with pytest.raises(
-        InputError, match="must be finite; that of class 1 contains NaN or infinity"
-    ):
+    with pytest.raises(InputError, match="must be finite; that of class 1 "):
         from_vectors(table)
-    with pytest.raises(InputError, match='that of class "b" contains NaN or infinity'):
+    with pytest.raises(InputError, match='must be finite; that of class "b" '):
         from_vectors(table, ("a", "b"))
 
 
@@ -120,7 +118,7 @@ def test_faulty_vectors_are_told():
     ):
         from_vectors(WORDS | {"oak": [1, 2, 3]}, ("maple", "oak"))
     with pytest.raises(
-        InputError, match=r'The vector of "oak" must be one row of numbers; got shape \(1, 2\)'
+        InputError, match=r'The vector of "oak" must be a row of numbers; got shape \(1, 2\)'
     ):
         from_vectors(WORDS | {"oak": [[1, 2]]}, ("maple", "oak"))
     with pytest.raises(
@@ -129,9 +127,7 @@ def test_faulty_vectors_are_told():
         from_vectors(WORDS | {"oak": ["a", "b"]}, ("maple", "oak"))
     with pytest.raises(InputTypeError, match="`vectors` must be numbers in rows of one length"):
         from_vectors([[1, 2], [3]])
-    with pytest.raises(
-        InputError, match=r"`vectors` must be a matrix with one row per class; got shape \(2,\)"
-    ):
+    with pytest.raises(InputError, match=r"`vectors` must be a matrix .*; got shape \(2,\)"):
         from_vectors(np.ones(2))
     with pytest.raises(
         InputError, match="`names` must name each of the 2 classes of the prior; got 3"

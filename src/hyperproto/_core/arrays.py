@@ -14,16 +14,19 @@ Values: TypeAlias = Any  # an array, a tensor, or nested lists
 
 
 def to_numbers(values: Values, name: str, *, ndim: int, finite: bool = True) -> Numbers:
-    """Return a float64 array with ``ndim`` axes and at least one row; ``finite`` also checks the
-    values.
+    """Return numbers from an array, a tensor on any device, or nested sequences, as float64 with
+    ``ndim`` axes and at least one entry; ``finite`` also checks the values.
     """
-    # a tensor is made double, since numpy has no bfloat16
-    array = np.asarray(values.detach().cpu().double() if hasattr(values, "detach") else values)
-    if array.dtype.kind not in "fiub":
-        raise InputTypeError(name, "be numbers", array.dtype)
-    if array.ndim != ndim or not len(array):
-        shape = "(n, num_classes)" if ndim == 2 else "(n,)"
-        raise InputError(name, f"have shape {shape} with at least one row", array.shape)
+    try:  # a tensor is made double, since numpy has no bfloat16
+        array = np.asarray(values.detach().cpu().double() if hasattr(values, "detach") else values)
+        if array.dtype.kind not in "fiub":
+            raise TypeError(f"values of {array.dtype}")
+    except (TypeError, ValueError) as error:
+        got = f"{type(values).__name__} ({error})"
+        raise InputTypeError(name, "be numbers in rows of one length", got) from None
+    if array.ndim != ndim or not array.size:
+        rule = "be a matrix with at least one row" if ndim == 2 else "be a row of numbers"
+        raise InputError(name, rule, f"shape {array.shape}")
     array = array.astype(np.float64)
     if finite and not np.isfinite(array).all():
         rows = np.flatnonzero(~np.isfinite(array).reshape(len(array), -1).all(axis=1))

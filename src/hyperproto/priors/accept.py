@@ -1,17 +1,14 @@
 """Accept any kind of prior: recognize it, and call its constructor."""
 
 from pathlib import Path
-from typing import Any
 
-from numpy.typing import NDArray
-
+from hyperproto._core.arrays import to_numbers
 from hyperproto._core.checks import choose
 from hyperproto._core.errors import InputError, InputTypeError
 from hyperproto._core.files import as_path
 from hyperproto.priors.prior import CHOICES, Missing, Prior, require_names
 from hyperproto.priors.taxonomy import from_taxonomy, from_wordnet, is_taxonomy
 from hyperproto.priors.vectors import (
-    as_array,
     from_similarity,
     from_vectors,
     is_array,
@@ -68,50 +65,38 @@ def as_prior(
 
 
 def _recognize(
-    prior: Any, names: tuple[str, ...] | None, missing: Missing, progress: bool | None
+    prior: object, names: tuple[str, ...] | None, missing: Missing, progress: bool | None
 ) -> Prior:
     if isinstance(prior, Prior):
         return prior
+    table, source = prior, "similarity matrix"
     if isinstance(prior, str | Path):
-        return _from_path(prior, names, missing, progress)
-    if is_taxonomy(prior):
+        path = as_path(prior)
+        if prior == "wordnet" and not path.exists():
+            return from_wordnet(require_names(names, what="WordNet"), missing=missing)
+        if path.suffix.lower() in (".csv", ".tsv"):
+            return from_taxonomy(path, names, missing=missing)
+        words = None
+        if path.suffix == ".npy":
+            from hyperproto.priors.word_vector_files import read_array_file
+
+            table, words = read_array_file(path)
+            source += f" {path.name}"
+        if path.suffix != ".npy" or words is not None:
+            return from_vectors(path, names, missing=missing, progress=progress)
+    elif is_taxonomy(prior):
         return from_taxonomy(prior, names, missing=missing)
-    if is_vocabulary(prior):
+    elif is_vocabulary(prior):
         return from_vectors(prior, names, missing=missing)
-    if not is_array(prior):
+    elif not is_array(prior):
         raise InputTypeError(
             "prior",
             "be a path, an array, a mapping, a gensim-like object or a Prior",
             type(prior).__name__,
         )
-    table = as_array(prior, what="prior")
-    if table.shape[0] == table.shape[1]:
-        return from_similarity(prior, _fitting(names, table))
-    return from_vectors(
-        prior, _fitting(names, table) if row_labels(prior) is None else names, missing=missing
-    )
-
-
-def _from_path(
-    prior: str | Path, names: tuple[str, ...] | None, missing: Missing, progress: bool | None
-) -> Prior:
-    path = as_path(prior)
-    if prior == "wordnet" and not path.exists():
-        return from_wordnet(require_names(names, what="WordNet"), missing=missing)
-    if path.suffix.lower() in (".csv", ".tsv"):
-        return from_taxonomy(path, names, missing=missing)
-    if path.is_file() and path.suffix == ".npy":
-        from hyperproto.priors.word_vector_files import read_array_file
-
-        table, words = read_array_file(path)
-        if words is None and table.shape[0] == table.shape[1]:
-            return from_similarity(
-                table, _fitting(names, table), source=f"similarity matrix {path.name}"
-            )
-        names = names if words is not None else _fitting(names, table)
-    return from_vectors(path, names, missing=missing, progress=progress)
-
-
-def _fitting(names: tuple[str, ...] | None, table: NDArray[Any]) -> tuple[str, ...] | None:
-    """Return the names where there is one for each row; `as_prior` checks the count."""
-    return names if names is not None and len(names) == len(table) else None
+    rows = to_numbers(table, "prior", ndim=2, finite=False)
+    # names that do not fit are not those of the rows; `as_prior` checks the count
+    fitting = names if names is not None and len(names) == len(rows) else None
+    if rows.shape[0] == rows.shape[1]:
+        return from_similarity(table, fitting, source=source)
+    return from_vectors(prior, fitting if row_labels(prior) is None else names, missing=missing)

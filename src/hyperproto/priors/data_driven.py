@@ -22,7 +22,7 @@ from scipy.sparse import csr_array
 from torch import Tensor
 from torch.nn import functional
 
-from hyperproto._core.checks import check_integer
+from hyperproto._core.checks import check_integer, names_or_numbers
 from hyperproto._core.errors import InputError, InputTypeError
 from hyperproto._core.processes import derive_seed, one_thread
 from hyperproto.data.preprocessing import Standardizer, is_sparse, take_rows, to_scipy
@@ -95,8 +95,8 @@ def from_data(
     drawn = draw_examples(ids, seed=seed)
     examples, ids = take_rows(examples, drawn), ids[drawn]
     known = np.bincount(ids.numpy(), minlength=num_classes) > 0
-    absent = [names[k] if names is not None else str(k) for k in np.flatnonzero(~known)]
-    notes = handle_missing(absent, num_classes, missing=missing, where="the examples")
+    listed = names_or_numbers(names, num_classes)
+    notes = handle_missing(listed, known, missing=missing, where="the examples")
     if examples.ndim == 4:
         features = patch_features(examples, seed=seed)
     elif is_sparse(examples):

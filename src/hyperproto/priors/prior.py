@@ -1,17 +1,17 @@
 """The prior itself: how close each pair of classes should be, and which classes it knows."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from hyperproto._core.checks import check_names, choose, nearest_name
 from hyperproto._core.errors import InputError, arg
 
 Missing = Literal["error", "free"]
-CHOICES = {"error": False, "free": True}  # for classes without prior
+CHOICES = dict.fromkeys(("error", "free"))  # for classes without prior
 
 FREE = arg("missing", '"free"')  # as advice
 SYMMETRY = (
@@ -50,19 +50,13 @@ class Prior:
     def __post_init__(self) -> None:
         if self.names is not None:
             object.__setattr__(self, "names", check_names(self.names))
-        _check_similarity(self.similarity, self.names)
-        if self.known.shape != self.similarity.shape[:1] or self.known.dtype != np.bool_:
-            raise InputError(
-                "known",
-                f"have one bool for each of the {self.num_classes} classes",
-                f"shape {self.known.shape} of {self.known.dtype}",
-            )
-        if self.names is not None and len(self.names) != self.num_classes:
-            raise InputError(
-                "names",
-                f"name each of the {self.num_classes} classes of the prior",
-                f"{len(self.names)} names",
-            )
+            if len(self.names) != self.num_classes:
+                rule = f"name each of the {self.num_classes} classes of the prior"
+                raise InputError("names", rule, f"{len(self.names)} names")
+        check_similarity(self.similarity, self.names)
+        if self.known.shape != (self.num_classes,) or self.known.dtype != np.bool_:
+            rule = f"have one bool for each of the {self.num_classes} classes"
+            raise InputError("known", rule, f"shape {self.known.shape} of {self.known.dtype}")
 
     @property
     def num_classes(self) -> int:
@@ -97,20 +91,16 @@ class Prior:
         )
 
 
-def _check_similarity(similarity: NDArray[np.float64], names: tuple[str, ...] | None) -> None:
+def check_similarity(similarity: NDArray[np.float64], names: tuple[str, ...] | None) -> None:
     """Check that a matrix is square, finite and symmetric, naming the first class that is off."""
     if similarity.ndim != 2 or similarity.shape[0] != similarity.shape[1]:
         raise InputError(
             "A similarity matrix", "be square, classes by classes", f"shape {similarity.shape}"
         )
-    bad = np.flatnonzero(~np.isfinite(similarity).all(axis=1))
-    if len(bad):
-        raise InputError(
-            "A similarity matrix",
-            f"be finite; the row of class {class_label(bad[0], names)} is not ({len(bad)} of "
-            f"{len(similarity)} rows)",
-            advice="Search for NaN where it was computed.",
-        )
+    if at_fault := first_class(~np.isfinite(similarity).all(axis=1), names):
+        rule = f"be finite; the row of {at_fault} is not"
+        advice = "Search for NaN where it was computed."
+        raise InputError("A similarity matrix", rule, advice=advice)
     difference = similarity - similarity.T
     np.abs(difference, out=difference)  # of many classes each K x K counts
     if difference.size and difference.max() > SYMMETRY * np.abs(similarity).max():
@@ -131,46 +121,54 @@ def build_prior(
     source: str,
     notes: Iterable[str] = (),
     names: tuple[str, ...] | None = None,
+    *,
+    itself: float = np.inf,
 ) -> Prior:
     """Return a prior from a checked matrix: exactly symmetric, the diagonal largest, unknown
     classes blank.
 
-    The source gains how many classes the prior knows.
+    The source gains how many classes the prior knows, and the notes which pairs of classes are as
+    similar as a class is to ``itself``, where that is known.
     """
     similarity = similarity + similarity.T
     similarity /= 2
     similarity[~known, :] = similarity[:, ~known] = 0.0
     off = ~np.eye(len(similarity), dtype=bool) & np.outer(known, known)
-    smallest, largest = (
-        similarity.min(where=off, initial=np.inf),
-        similarity.max(where=off, initial=-np.inf),
-    )
+    smallest = similarity.min(where=off, initial=np.inf)
+    largest = similarity.max(where=off, initial=-np.inf)
     np.fill_diagonal(similarity, max(1.0, largest))
     notes = list(notes)
+    pairs = np.argwhere(np.triu(similarity > itself - SAME) & off)
+    if len(pairs):
+        count = "1 pair of classes is" if len(pairs) == 1 else f"{len(pairs)} pairs of classes are"
+        labels = [f"{class_label(i, names)} and {class_label(j, names)}" for i, j in pairs[:5]]
+        more = f" and {len(pairs) - 5} more" if len(pairs) > 5 else ""
+        notes.append(
+            f"{count} identical to the prior, which cannot distinguish them: "
+            f"{', '.join(labels)}{more}."
+        )
     if off.sum() > 2 and smallest == largest:
         notes.append("The prior says nothing: every pair of classes is equally similar.")
     counted = f"{source} ({known.sum()} of {len(known)} classes)"
     return Prior(similarity, known, counted, tuple(notes), names)
 
 
-def identical_pairs(
-    similarity: NDArray[np.float64], known: NDArray[np.bool_], names: tuple[str, ...] | None
-) -> list[str]:
-    """Return a note where pairs of known classes have similarity 1, the similarity of a class to
-    itself.
-    """
-    pairs = np.argwhere(np.triu(similarity > 1 - SAME, k=1) & np.outer(known, known))
-    if not len(pairs):
-        return []
-    shown = ", ".join(f"{class_label(i, names)} and {class_label(j, names)}" for i, j in pairs[:5])
-    more = f" and {len(pairs) - 5} more" if len(pairs) > 5 else ""
-    count = "1 pair of classes is" if len(pairs) == 1 else f"{len(pairs)} pairs of classes are"
-    return [f"{count} identical to the prior, which cannot distinguish them: {shown}{more}."]
-
-
 def class_label(index: int | np.integer, names: Sequence[str] | None) -> str:
     """Return the name of a class in quotes, or its number where there are no names."""
     return str(int(index)) if names is None else f'"{names[int(index)]}"'
+
+
+def first_class(off: ArrayLike, names: Sequence[str] | None) -> str:
+    """Return the first class of those that are ``off``, shape (K,), and how many are; nothing where
+    none is.
+
+    >>> first_class(np.array([False, True, True]), ("cat", "dog", "fox"))
+    'class "dog" (2 of 3 classes)'
+    """
+    rows = np.flatnonzero(off)
+    if not len(rows):
+        return ""
+    return f"class {class_label(rows[0], names)} ({len(rows)} of {np.size(off)} classes)"
 
 
 def quoted(names: Sequence[str], *, limit: int = 10) -> str:
@@ -193,43 +191,39 @@ def require_names(names: tuple[str, ...] | None, *, what: str) -> tuple[str, ...
 
 
 def handle_missing(
-    absent: Sequence[str],
-    total: int,
+    names: Sequence[str],
+    found: Iterable[object],
     *,
     missing: str,
     where: str,
-    vocabulary: Iterable[str] = (),
+    vocabulary: Collection[str] = (),
     reason: str = "",
 ) -> list[str]:
     """Raise where classes have no prior and must have one, or return the note that they are placed
     without.
 
-    ``absent`` are the names, of ``total``, that ``where`` does not have; ``vocabulary`` are those
-    it has, for a suggestion. ``reason`` says why the first was not found.
+    ``found`` is, for each name, what ``where`` has for it, if anything; ``vocabulary`` are the
+    names it has, for a suggestion. ``reason`` says why the first was not found.
     """
-    is_free = choose(missing, CHOICES, what="choice for missing classes")
+    choose(missing, CHOICES, what="choice for missing classes")
+    total, absent = len(names), [name for name, one in zip(names, found, strict=True) if not one]
     if not absent:
         return []
-    words = list(vocabulary)
-    suggestion = nearest_name(absent[0], words) if len(words) <= SUGGEST_FROM else ""
+    suggestion = nearest_name(absent[0], vocabulary) if len(vocabulary) <= SUGGEST_FROM else ""
     if len(absent) == total:
         raise InputError(
             "prior",
             f"know the classes; none of the {total} is in {where}: {quoted(absent)}",
             advice=f"Check that it is for these classes. {suggestion}".strip(),
         )
-    if is_free:
+    if missing == "free":
         return [
             f"{len(absent)} of {total} classes are not in {where} and are placed without "
             f"prior: {quoted(absent)}."
         ]
+    advice = f"Rename them, or use {FREE} to place them without prior."
     raise InputError(
         "Every class",
         f"be in {where}; {len(absent)} of {total} are not: {quoted(absent)}",
-        advice=" ".join(
-            filter(
-                None,
-                [reason, suggestion, f"Rename them, or use {FREE} to place them without prior."],
-            )
-        ),
+        advice=" ".join(filter(None, [reason, suggestion, advice])),
     )

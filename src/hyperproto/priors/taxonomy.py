@@ -7,10 +7,11 @@ WordNet comes from the copy that nltk has installed; nothing is downloaded.
 import csv
 import re
 import warnings
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter
+from itertools import islice
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeGuard, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,13 +23,11 @@ from hyperproto.priors.prior import (
     Prior,
     build_prior,
     handle_missing,
-    identical_pairs,
     quoted,
     require_names,
 )
 from hyperproto.priors.vectors import joined_key, split_words
 
-Edges = Iterable[tuple[str, str]]
 Node = TypeVar("Node", bound=Hashable)
 ROOT = "(root)"  # of a nested dict
 LEVELS, NESTED = 500, 200  # of a taxonomy, of a nested dict; WordNet has 20
@@ -39,7 +38,7 @@ WNID = re.compile(
 
 
 def from_taxonomy(
-    taxonomy: str | Path | Mapping[str, Any] | Edges,
+    taxonomy: str | Path | Iterable[object],
     names: tuple[str, ...] | None,
     *,
     missing: Missing = "error",
@@ -66,15 +65,27 @@ def from_taxonomy(
     [1.0, 0.333, 0.25]
     """
     names = require_names(names, what="a taxonomy")
-    parents, source = _read(taxonomy)
-    check_taxonomy(parents, where=f"the {source}")
-    nodes = _nodes_of(names, parents, source)
-    absent = [name for name, node in zip(names, nodes, strict=True) if node is None]
-    notes = handle_missing(
-        absent, len(names), missing=missing, where=f"the {source}", vocabulary=list(parents)
-    )
-    above = [{} if node is None else ancestors(node, parents.__getitem__) for node in nodes]
-    return _path_prior(above, names, source, notes)
+    source = "taxonomy"
+    if isinstance(taxonomy, str | Path):
+        path = as_path(taxonomy)
+        edges: Iterable[tuple[str, str]] = _rows(path)
+        source = f"taxonomy {path.name}"
+    elif nodes := _nested(taxonomy):
+        edges = [(node, parent) for node, parent, _ in nodes]
+    else:
+        edges = _pairs(taxonomy)
+    parents: dict[str, list[str]] = {}
+    for child, parent in edges:
+        above = parents.setdefault(child, [])
+        if parent:
+            parents.setdefault(parent, [])
+            if parent not in above:
+                above.append(parent)
+    where = f"the {source}"
+    check_taxonomy(parents, where=where)
+    found = _nodes_of(names, parents, where)
+    notes = handle_missing(names, found, missing=missing, where=where, vocabulary=parents)
+    return _path_prior(found, parents.__getitem__, names, source, notes)
 
 
 def from_wordnet(names: tuple[str, ...], *, missing: Missing = "error") -> Prior:
@@ -97,9 +108,8 @@ def from_wordnet(names: tuple[str, ...], *, missing: Missing = "error") -> Prior
     try:
         wordnet.ensure_loaded()
     except (LookupError, OSError, ValueError):  # none, not all of its files, or links to them
-        rule = "be among nltk's data, for a prior from it"
         raise MissingDataError(
-            "WordNet's data", rule, advice="Type: python -m nltk.downloader wordnet"
+            "WordNet is not among nltk's data.", advice="Type: python -m nltk.downloader wordnet"
         ) from None
     synsets, heads = [], []
     for name in names:
@@ -108,23 +118,28 @@ def from_wordnet(names: tuple[str, ...], *, missing: Missing = "error") -> Prior
             synset = _synset(wordnet, words[-1])
             heads += [name] if synset is not None else []
         synsets.append(synset)
-    absent = [name for name, synset in zip(names, synsets, strict=True) if synset is None]
-    notes = handle_missing(absent, len(names), missing=missing, where="WordNet")
+    notes = handle_missing(names, synsets, missing=missing, where="WordNet")
     if heads:
         notes.append(
             f"{len(heads)} of {len(names)} names are found by their last word: {quoted(heads)}."
         )
-    above = [{} if synset is None else ancestors(synset, _hypernyms) for synset in synsets]
-    return _path_prior(above, names, f"WordNet {wordnet.get_version()}", notes)
+    source = f"WordNet {wordnet.get_version()}"
+    return _path_prior(synsets, _hypernyms, names, source, notes)
 
 
 def _path_prior(
-    above: Sequence[Mapping[Any, int]], names: tuple[str, ...], source: str, notes: Iterable[str]
+    nodes: Sequence[Node | None],
+    parents: Callable[[Node], Iterable[Node]],
+    names: tuple[str, ...],
+    source: str,
+    notes: Iterable[str],
 ) -> Prior:
-    similarity, known = path_similarity(above), np.array([bool(nodes) for nodes in above])
-    return build_prior(
-        similarity, known, source, [*notes, *identical_pairs(similarity, known, names)], names
+    """Return the prior of the nodes of classes, None for a class without."""
+    similarity = path_similarity(
+        [{} if node is None else ancestors(node, parents) for node in nodes]
     )
+    known = np.array([node is not None for node in nodes])
+    return build_prior(similarity, known, source, notes, names, itself=1.0)
 
 
 def check_taxonomy(parents: Mapping[str, Sequence[str]], *, where: str) -> None:
@@ -185,135 +200,119 @@ def path_similarity(above: Sequence[Mapping[Node, int]]) -> NDArray[np.float64]:
     return 1 / (1 + length)
 
 
-def _read(taxonomy: object) -> tuple[dict[str, list[str]], str]:
-    """Return the parents of each node, and what to call the taxonomy."""
-    if isinstance(taxonomy, str | Path):
-        path = as_path(taxonomy)
-        if not path.is_file():
-            raise MissingDataError(
-                f'No taxonomy at "{path}": no CSV file of child,parent is there.'
-            )
-        edges, source = _rows(path), f"taxonomy {path.name}"
-    else:
-        edges, source = _pairs(taxonomy), "taxonomy"
-    parents: dict[str, list[str]] = {}
-    for child, parent in edges:
-        above = parents.setdefault(child, [])
-        if parent:
-            parents.setdefault(parent, [])
-            if parent not in above:
-                above.append(parent)
-    return parents, source
-
-
-def is_taxonomy(value: object) -> bool:
-    """Return whether a value maps or pairs names with names, or nests them."""
-    if isinstance(value, Mapping):
-        return bool(value) and all(
-            isinstance(below, str) or _is_nested(below) for below in value.values()
-        )
-    if not isinstance(value, list | tuple) or not value:
-        return False
-    pairs = all(isinstance(pair, list | tuple) and len(pair) == 2 for pair in value)
-    return pairs and all(isinstance(part, str) for pair in value for part in pair)
-
-
-def leaves(taxonomy: object) -> tuple[str, ...] | None:
-    """Return the names at the ends of a nested dict in their order, None of anything else.
+def leaves(taxonomy: object) -> tuple[str, ...]:
+    """Return the names at the ends of a nested dict in their order, none of anything else.
 
     >>> leaves({"travel": ["book", "cancel"], "bank": {"cards": ["pay"], "loan": {}}})
     ('book', 'cancel', 'pay', 'loan')
     """
-    if (
-        not isinstance(taxonomy, Mapping)
-        or not taxonomy
-        or not all(map(_is_nested, taxonomy.values()))
-    ):
-        return None
-    found: list[str] = []
-    for node, below in taxonomy.items():
-        found += (leaves(below) or ()) if isinstance(below, Mapping) and below else below or (node,)
-    return tuple(name.strip() for name in found)
+    return tuple(name for name, _, is_end in _nested(taxonomy) or () if is_end)
 
 
-def _is_nested(value: object, level: int = 1) -> bool:
+def _nested(
+    value: object, parent: str = ROOT, level: int = 0
+) -> list[tuple[str, str, bool]] | None:
+    """Return every node of a nested dict, its parent, and whether it is an end; None of anything
+    else.
+    """
     if level > NESTED:
         raise InputError("A nested taxonomy", f"have at most {NESTED} levels", "more")
+    items: Iterable[tuple[object, object]]
     if isinstance(value, Mapping):
-        return all(_is_nested(below, level + 1) for below in value.values())
-    return isinstance(value, list | tuple) and all(isinstance(name, str) for name in value)
+        items = value.items()
+    elif level and isinstance(value, list | tuple):
+        items = ((name, ()) for name in value)
+    else:
+        return None
+    nodes = []
+    for name, inside in items:
+        if not isinstance(name, str):
+            return None
+        below = _nested(inside, name.strip(), level + 1)
+        if below is None:
+            return None
+        nodes += [(name.strip(), parent, not below), *below]
+    return nodes
 
 
-def _pairs(taxonomy: Any, parent: str = "") -> list[tuple[str, str]]:
-    """Return (child, parent) of a mapping, of pairs, or of a nested dict, whose top nodes get a
-    common root.
+def is_taxonomy(value: object) -> TypeGuard[Iterable[object]]:
+    """Return whether a value is a nested dict, or maps or pairs names with names, as the first of
+    its pairs shows.
     """
-    if isinstance(taxonomy, Mapping) and taxonomy and all(map(_is_nested, taxonomy.values())):
-        parent = parent or ROOT
-        edges = [(node.strip(), parent) for node in taxonomy]
-        for node, below in taxonomy.items():
-            edges += (
-                _pairs(below, node)
-                if isinstance(below, Mapping)
-                else [(leaf.strip(), node) for leaf in below]
-            )
-        return edges
-    pairs = list(taxonomy.items() if isinstance(taxonomy, Mapping) else taxonomy)
-    for index, pair in enumerate(pairs):
-        if not (
-            isinstance(pair, Sequence)
-            and len(pair) == 2
-            and all(isinstance(node, str) for node in pair)
-        ):
+    if not isinstance(value, Mapping | list | tuple):
+        return False
+    return bool(_nested(value)) or any(map(_is_pair, islice(_items(value), 1)))
+
+
+def _items(value: Iterable[object]) -> Iterable[object]:
+    return value.items() if isinstance(value, Mapping) else value
+
+
+def _pairs(taxonomy: Iterable[object]) -> Iterator[tuple[str, str]]:
+    """Yield (child, parent) of a mapping or of pairs."""
+    for index, pair in enumerate(_items(taxonomy)):
+        if not _is_pair(pair):
             raise InputTypeError(
                 "A taxonomy", f"be pairs (child, parent) of names; pair {index} is {pair!r:.60}"
             )
-    return [(child.strip(), parent.strip()) for child, parent in pairs]
+        yield pair[0].strip(), pair[1].strip()
+
+
+def _is_pair(pair: object) -> TypeGuard[tuple[str, str]]:
+    return (
+        isinstance(pair, list | tuple)
+        and len(pair) == 2
+        and all(isinstance(node, str) for node in pair)
+    )
 
 
 def _rows(path: Path) -> list[tuple[str, str]]:
     """Return (child, parent) of each row of a CSV file, whose delimiter is recognized."""
-    text, edges, child = read_text(path), [], 0
+    if not path.is_file():
+        raise MissingDataError(f'No taxonomy at "{path}": no CSV file of child,parent is there.')
+    text = read_text(path)
+    delimiter = max(",;\t", key=text.partition("\n")[0].count)
     try:
-        rows = list(
-            csv.reader(text.splitlines(), delimiter=max(",;\t", key=text.partition("\n")[0].count))
-        )
+        rows = list(csv.reader(text.splitlines(), delimiter=delimiter))
     except csv.Error as error:
         raise InputError(f'"{path}"', f"be a CSV file ({error})") from None
+    edges = []
     for number, row in enumerate(rows, 1):
         cells = [cell.strip() for cell in row]
-        if not any(cells):
-            continue
-        if len(cells) != 2:
+        if any(cells) and len(cells) != 2:
             raise InputError(
                 f'"{path}"',
                 f"have two columns, child and parent; line {number} has {len(cells)}: "
                 f"{quoted(cells)}",
             )
-        if number == 1 and "parent" in [cell.lower() for cell in cells]:
-            child = 1 if cells[0].lower() == "parent" else 0
-            continue
-        edges.append((cells[child], cells[1 - child]))
+        if any(cells):
+            edges.append((cells[0], cells[1]))
+    header = [cell.lower() for cell in edges[0]] if edges else []
+    if header[:1] == ["parent"]:
+        edges = [(child, parent) for parent, child in edges]
+    if "parent" in header:
+        edges = edges[1:]
     if not edges:
         raise InputError(f'"{path}"', "have a row for each child and its parent", "none")
     return edges
 
 
-def _nodes_of(names: tuple[str, ...], taxonomy: Iterable[str], source: str) -> list[str | None]:
+def _nodes_of(names: tuple[str, ...], taxonomy: Iterable[str], where: str) -> list[str | None]:
     """Return the node of each name: the one with exactly that name, else one that differs in case
     and separators.
     """
-    exact = {node: [node] for node in taxonomy}
     alike: dict[str, list[str]] = {}
-    for node in exact:
+    for node in taxonomy:
         alike.setdefault(joined_key(node), []).append(node)
-    chosen: list[str | None] = []
+    chosen = []
     for name in names:
-        nodes = exact.get(name) or alike.get(joined_key(name)) or []
+        nodes = alike.get(joined_key(name), [])
+        if name in nodes:
+            nodes = [name]
         if len(nodes) > 1:
             raise InputError(
                 "Each class",
-                f'be at one place in a taxonomy; the {source} has "{name}" at {len(nodes)}: '
+                f'be at one place in a taxonomy; {where} has "{name}" at {len(nodes)}: '
                 f"{quoted(nodes, limit=3)}",
                 advice="Keep one, or name it differently.",
             )
@@ -328,11 +327,9 @@ def _synset(wordnet: Any, name: str) -> Any:
             warnings.simplefilter("ignore")  # of an offset without synset; None says it
             return wordnet.synset_from_pos_and_offset("n", int(name[1:]))
     words = split_words(name)
-    for form in dict.fromkeys(["_".join(words), "-".join(words), "".join(words)]):
-        synsets = wordnet.synsets(form.lower(), pos="n")
-        if synsets:
-            return synsets[0]
-    return None
+    forms = ("_".join(words), "-".join(words), "".join(words))
+    found = (wordnet.synsets(form.lower(), pos="n") for form in forms)
+    return next((synsets[0] for synsets in found if synsets), None)
 
 
 def _hypernyms(synset: Any) -> list[Any]:

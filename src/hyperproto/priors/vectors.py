@@ -8,7 +8,7 @@ alone: ``glasses`` is not ``glass``.
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 from unicodedata import normalize
@@ -16,7 +16,8 @@ from unicodedata import normalize
 import numpy as np
 from numpy.typing import NDArray
 
-from hyperproto._core.errors import InputError, InputTypeError
+from hyperproto._core.arrays import Numbers, to_numbers
+from hyperproto._core.errors import InputError
 from hyperproto._core.files import as_path
 from hyperproto._core.processes import one_thread
 from hyperproto.priors.prior import (
@@ -24,9 +25,9 @@ from hyperproto.priors.prior import (
     Missing,
     Prior,
     build_prior,
-    class_label,
+    check_similarity,
+    first_class,
     handle_missing,
-    identical_pairs,
     quoted,
     require_names,
 )
@@ -35,6 +36,7 @@ SEPARATORS = re.compile(r"[\s_\-/]+")
 NUMBERED = re.compile(
     r"^\d+\.(?=[^\W\d])"
 )  # CUB-200-2011 numbers its names: 001.Black_footed_Albatross
+CASES = (str, str.lower, str.capitalize, str.upper)
 # of a cosine: a product of matrices gives equal vectors cosines that differ in the sixteenth
 DIGITS = 12
 
@@ -44,7 +46,7 @@ class ClassVectors(NamedTuple):
     of a prior.
     """
 
-    table: NDArray[np.float64]
+    table: Numbers
     known: NDArray[np.bool_]
     source: str
     notes: tuple[str, ...] = ()
@@ -115,19 +117,18 @@ def from_similarity(
         if sorted(map(str, table.columns)) != sorted(labels):
             raise InputError("A similarity matrix", "name its rows and columns alike; they differ")
         matrix, names = table[list(table.index)], labels
-    similarity = as_array(matrix, what="A similarity matrix")
-    if similarity.shape[0] == similarity.shape[1]:
-        if not similarity.diagonal().any() and (similarity >= 0).all() and similarity.any():
-            raise InputError(
-                "A similarity matrix",
-                "be larger where classes are closer",
-                "zeros on the diagonal, as distances have",
-                "Negate distances; put ones on the diagonal of similarities.",
-            )
-        np.fill_diagonal(similarity, 0.0)  # not read, so any value is allowed
-    known = np.ones(len(similarity), dtype=bool)
-    checked = Prior(similarity, known, source, (), names)
-    return build_prior(checked.similarity, known, source, (), names)
+    similarity = to_numbers(matrix, "A similarity matrix", ndim=2, finite=False)
+    distances = (similarity >= 0).all() and similarity.any() and not similarity.diagonal().any()
+    if distances and similarity.shape[0] == similarity.shape[1]:
+        raise InputError(
+            "A similarity matrix",
+            "be larger where classes are closer",
+            "zeros on the diagonal, as distances have",
+            "Negate distances; put ones on the diagonal of similarities.",
+        )
+    np.fill_diagonal(similarity, 0.0)  # not read, so any value is allowed
+    check_similarity(similarity, names)
+    return build_prior(similarity, np.ones(len(similarity), dtype=bool), source, (), names)
 
 
 def find_vectors(
@@ -138,42 +139,40 @@ def find_vectors(
     progress: bool | None = None,
 ) -> ClassVectors:
     """Return the vector of each class, from whatever :func:`from_vectors` accepts."""
-    source, from_file = "vectors", isinstance(vectors, str | Path)
+    source, suggest = "vectors", True
     notes: tuple[str, ...] = ()
-    if from_file:
+    if isinstance(vectors, str | Path):
         from hyperproto.priors.word_vector_files import read_array_file, read_words
 
-        path = as_path(vectors)
-        if path.suffix == ".npy":
-            vectors, words = read_array_file(path)
-            source = f"vectors {path.name}"
-            if words is not None:
-                vectors = dict(zip(reversed(words), vectors[::-1], strict=True))
-        else:
+        path, suggest = as_path(vectors), False
+        source = f"word vectors {path.name}"
+        if path.suffix != ".npy":
             names = require_names(names, what="a word vector")
             vectors, notes = read_words(path, possible_words(names), progress=progress)
-        if is_vocabulary(vectors):
-            source = f"word vectors {path.name}"
+        else:
+            vectors, words = read_array_file(path)
+            if words is not None:
+                vectors = dict(zip(reversed(words), vectors[::-1], strict=True))
+            else:
+                source = f"vectors {path.name}"
     labels = row_labels(vectors)
     if labels is not None and names is not None:
-        vectors = dict(zip(labels, as_array(vectors, what="vectors"), strict=True))
+        table = to_numbers(vectors, "vectors", ndim=2, finite=False)
+        vectors = dict(zip(labels, table, strict=True))
     if not is_vocabulary(vectors):
-        table = as_array(vectors, what="vectors")
+        table = to_numbers(vectors, "vectors", ndim=2, finite=False)
         return ClassVectors(table, np.ones(len(table), dtype=bool), source)
     names = require_names(names, what="a vector")
-    return look_up(
-        names, vectors, missing=missing, source=source, notes=notes, suggest=not from_file
-    )
+    return look_up(names, vectors, missing=missing, source=source, notes=notes, suggest=suggest)
 
 
 def row_labels(value: Any) -> tuple[str, ...] | None:
     """Return the names of the rows of a DataFrame; None for other values, and where rows are only
     numbered.
     """
-    if not (hasattr(value, "index") and hasattr(value, "columns")):
+    if not hasattr(value, "columns") or value.index.dtype.kind != "O":
         return None
-    labels = list(value.index)
-    return tuple(map(str, labels)) if any(isinstance(label, str) for label in labels) else None
+    return tuple(map(str, value.index))
 
 
 def is_array(value: object) -> bool:
@@ -188,23 +187,6 @@ def is_vocabulary(value: object) -> bool:
     return hasattr(value, "__contains__") and hasattr(value, "__getitem__") and not is_array(value)
 
 
-def as_array(value: Any, *, what: str, ndim: int = 2) -> NDArray[np.float64]:
-    """Return numbers from an array, a tensor on any device, or nested sequences as float64: a
-    matrix, or one row.
-    """
-    try:
-        found = value.detach().cpu().double().numpy() if hasattr(value, "detach") else value
-        array = np.array(found, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise InputTypeError(
-            what, "be numbers in rows of one length", f"{type(value).__name__} ({error})"
-        ) from None
-    if array.ndim != ndim or 0 in array.shape:
-        rule = "be a matrix with one row per class" if ndim == 2 else "be one row of numbers"
-        raise InputError(what, rule, f"shape {array.shape}")
-    return array
-
-
 def look_up(
     names: tuple[str, ...],
     vectors: Any,
@@ -217,47 +199,40 @@ def look_up(
     """Return the vectors of names whose words have some in a vocabulary, which may ``suggest``
     words of its own.
     """
-    vocabulary: Any = getattr(vectors, "wv", vectors)
-    index: Any = getattr(
-        vocabulary, "key_to_index", vocabulary
-    )  # fastText's claims to contain every word
-    listed = (
-        [key for key in index if isinstance(key, str)]
-        if suggest and isinstance(index, Mapping)
-        else []
-    )
+    vocabulary = getattr(vectors, "wv", vectors)
+    # fastText's vocabulary claims to contain every word
+    index = getattr(vocabulary, "key_to_index", vocabulary)
     has = index.__contains__
     words = [match_words(name, has) for name in names]
-    absent = [name for name, found in zip(names, words, strict=True) if not found]
-    lacking = [
-        word for name in absent[:1] for word in split_words(name) if not any(map(has, _cases(word)))
-    ]
-    reason = f'"{absent[0]}" lacks {quoted(lacking)}.' if lacking and lacking != absent[:1] else ""
-    found_out = handle_missing(
-        absent, len(names), missing=missing, where=f"the {source}", vocabulary=listed, reason=reason
+    first = next((name for name, found in zip(names, words, strict=True) if not found), "")
+    lacking = [word for word in split_words(first) if not any(map(has, _cases(word)))]
+    more = handle_missing(
+        names,
+        words,
+        missing=missing,
+        where=f"the {source}",
+        vocabulary=index if suggest and hasattr(index, "keys") else (),
+        reason=f'"{first}" lacks {quoted(lacking)}.' if lacking not in ([], [first]) else "",
     )
-    known = np.array([bool(found) for found in words])
     every = dict.fromkeys(word for found in words for word in found)
     rows = {
-        word: as_array(vocabulary[word], what=f'The vector of "{word}"', ndim=1) for word in every
+        word: to_numbers(vocabulary[word], f'The vector of "{word}"', ndim=1, finite=False)
+        for word in every
     }
-    first, dim = next((word, len(vector)) for word, vector in rows.items())
-    for word, vector in rows.items():
-        if len(vector) != dim:
-            raise InputError(
-                "vectors",
-                f'have one dimension; "{first}" has {dim} numbers and "{word}" has {len(vector)}',
-            )
-    table = np.zeros((len(names), dim))
-    for index in np.flatnonzero(known):
-        table[index] = np.mean([rows[word] for word in words[index]], axis=0)
+    dims = {len(row): word for word, row in rows.items()}
+    if len(dims) > 1:
+        listed = " and ".join(f'"{word}" has {dim} numbers' for dim, word in dims.items())
+        raise InputError("vectors", f"have one dimension; {listed}")
+    known = np.array([bool(found) for found in words])
+    table = np.zeros((len(names), max(dims)))
+    table[known] = [np.mean([rows[word] for word in found], axis=0) for found in words if found]
     averaged = [name for name, found in zip(names, words, strict=True) if len(found) > 1]
     if averaged:
-        found_out.append(
+        more.append(
             f"{len(averaged)} of {len(names)} names are averages of their words' vectors: "
             f"{quoted(averaged)}."
         )
-    return ClassVectors(table, known, source, (*notes, *found_out))
+    return ClassVectors(table, known, source, (*notes, *more))
 
 
 @one_thread()
@@ -265,37 +240,27 @@ def cosine_prior(vectors: ClassVectors, names: tuple[str, ...] | None) -> Prior:
     """Return the prior of vectors: finite, none of them zero, with a note on duplicates."""
     table, known, source, notes = vectors
     check_rows(table, known, names)
-    largest = np.abs(table).max(axis=1)
-    unit = (
-        table / np.where(known, largest, 1.0)[:, None]
-    )  # first by the largest entry, so that no square overflows
+    # first by the largest entry, so that no square overflows
+    unit = table / np.where(known, np.abs(table).max(axis=1), 1.0)[:, None]
     unit /= np.where(known, np.linalg.norm(unit, axis=1), 1.0)[:, None]
     similarity = unit @ unit.T
     np.clip(similarity, -1.0, 1.0, out=similarity)
     np.round(similarity, DIGITS, out=similarity)
-    return build_prior(
-        similarity, known, source, [*notes, *identical_pairs(similarity, known, names)], names
-    )
+    return build_prior(similarity, known, source, notes, names, itself=1.0)
 
 
-def check_rows(
-    table: NDArray[np.float64], known: NDArray[np.bool_], names: tuple[str, ...] | None
-) -> None:
+def check_rows(table: Numbers, known: NDArray[np.bool_], names: tuple[str, ...] | None) -> None:
     """Check that the vector of every known class is finite and has a direction."""
-    bad = np.flatnonzero(~np.isfinite(table).all(axis=1))
-    if len(bad):
+    if at_fault := first_class(~np.isfinite(table).all(axis=1), names):
         raise InputError(
             "Vectors of a prior",
-            f"be finite; that of class {class_label(bad[0], names)} contains NaN or infinity "
-            f"({len(bad)} of {len(table)} classes)",
+            f"be finite; that of {at_fault} contains NaN or infinity",
             advice="Repair the vectors, or leave that class out of them.",
         )
-    zero = np.flatnonzero(~table.any(axis=1) & known)
-    if len(zero):
+    if at_fault := first_class(~table.any(axis=1) & known, names):
         raise InputError(
             "Vectors of a prior",
-            f"have a direction; that of class {class_label(zero[0], names)} is zero "
-            f"({len(zero)} of {len(table)} classes)",
+            f"have a direction; that of {at_fault} is zero",
             advice=f"Leave it out, with {FREE}, to place it without prior.",
         )
 
@@ -306,9 +271,7 @@ def split_words(name: str) -> list[str]:
     >>> split_words("001.Black_footed Albatross")
     ['Black', 'footed', 'Albatross']
     """
-    return [
-        word for word in SEPARATORS.split(NUMBERED.sub("", normalize("NFC", name).strip())) if word
-    ]
+    return SEPARATORS.sub(" ", NUMBERED.sub("", normalize("NFC", name).strip())).split()
 
 
 def joined_key(name: str) -> str:
@@ -322,11 +285,8 @@ def joined_key(name: str) -> str:
 
 def possible_words(names: Iterable[str]) -> set[str]:
     """Return every word that :func:`look_up` may ask for, so that a reader can skip all others."""
-    words: set[str] = set()
-    for name in names:
-        words.update(_whole_forms(name))
-        for word in split_words(name):
-            words.update(_cases(word))
+    words = {form for name in names for form in _whole_forms(name)}
+    words |= {form for name in names for word in split_words(name) for form in _cases(word)}
     return words - {""}
 
 
@@ -334,27 +294,18 @@ def match_words(name: str, has: Callable[[str], bool]) -> tuple[str, ...]:
     """Return the words whose average is the vector of a name: one where the whole is known, none if
     not found.
     """
-    for form in _whole_forms(name):
-        if has(form):
-            return (form,)
+    whole = next(filter(has, _whole_forms(name)), None)
+    if whole is not None:
+        return (whole,)
     found = tuple(next(filter(has, _cases(word)), "") for word in split_words(name))
     return found if all(found) else ()
 
 
 def _whole_forms(name: str) -> list[str]:
     words = split_words(name)
-    cased = [
-        words,
-        [w.lower() for w in words],
-        [w.capitalize() for w in words],
-        [w.upper() for w in words],
-    ]
-    return list(
-        dict.fromkeys(
-            [name, name.lower(), *(s.join(form) for form in cased for s in ("_", " ", "-", ""))]
-        )
-    )
+    joined = (mark.join(map(case, words)) for case in CASES for mark in ("_", " ", "-", ""))
+    return [name, name.lower(), *joined]
 
 
 def _cases(word: str) -> list[str]:
-    return list(dict.fromkeys([word, word.lower(), word.capitalize(), word.upper()]))
+    return [case(word) for case in CASES]

@@ -91,9 +91,7 @@ def test_rows_without_a_label_do_not_count():
 
 
 def test_mistakes_are_named():
-    with pytest.raises(
-        InputError, match=r"`logits` must have shape \(n, num_classes\) with at least one row; got"
-    ):
+    with pytest.raises(InputError, match=r"`logits` must be a matrix .*; got shape \(1,\)"):
         Temperature.fit([0.5], [0])
     with pytest.raises(
         InputError, match=r"`labels` must have shape \(1,\), one per row; got \(2,\)"
@@ -116,7 +114,7 @@ def test_mistakes_are_named():
         match=r"`logits` must be finite; got NaN or infinity in 1 of 2 rows \(.*row 1\)",
     ):
         Temperature(1.0).probabilities([[0.5, 0.1], [np.nan, 0]])
-    with pytest.raises(InputTypeError, match="`logits` must be numbers; got"):
+    with pytest.raises(InputTypeError, match="`logits` must be numbers"):
         Temperature(1.0).probabilities([["a", "b"]])
     with pytest.raises(InputError, match="`scale` must be finite and greater than 0; got 0"):
         Temperature(0)
