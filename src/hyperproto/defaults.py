@@ -97,6 +97,7 @@ ROW_LOSSES = (
     "cosine_softmax",
     "squared_cosine",
     "absolute",
+    "squared",
 )  # that have those rates
 # of the squared error of a plain number, which no sphere bounds (at 0.1 it diverges), and of its
 # absolute error

@@ -161,8 +161,7 @@ class HubModel:
     def _task(self, name: str) -> str:
         task, placed = self.space.tasks[name], self.space.named_prototypes().get(name)
         if task.reads != "index":
-            low, high = task.bounds
-            return f"\n## Task `{name}`\n\nA number from {low:g} to {high:g}.\n"
+            return f"\n## Task `{name}`\n\nA number: {task.describe()}.\n"
         names = [json.dumps(label, ensure_ascii=False) for label in task.names or ()]
         listed = ", ".join(names[:MOST_NAMES] + ["..."] * (len(names) > MOST_NAMES))
         text = f"\n## Task `{name}`\n\n{task.num_classes} classes{listed and ': ' + listed}.\n"

@@ -277,6 +277,11 @@ class SphereSpec:
     dimensions.
     """
 
+    number_loss: Literal["auto", "absolute", "squared"] = "auto"
+    """Error of numbers in training: absolute, which looks for the median, or squared, for the mean
+    (default: absolute, unless --loss names a loss of classes).
+    """
+
     margin: float | None = None
     """Keeps numbers away from the poles (default: 0.1 where they share a sphere with classes, else
     0).

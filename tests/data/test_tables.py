@@ -441,11 +441,12 @@ def test_amounts_are_no_classes(tmp_path):
     path = write_reviews(tmp_path)
     with pytest.raises(
         InputError,
-        match='"price" must name classes, not amounts; got 40 .* ranges=price predicts it',
+        match='"price" must name classes, not amounts; got 40 .* numbers=price predicts it',
     ):
         read_table(path, classes=["price"], columns=["kind"])
     with pytest.warns(
-        UserWarning, match='"stock" has 40 different values in 40 rows, .* ranges=stock predicts it'
+        UserWarning,
+        match='"stock" has 40 different values in 40 rows, .* numbers=stock predicts it',
     ):
         read_table(path, classes=["stock"], columns=["kind"])
     with pytest.warns(

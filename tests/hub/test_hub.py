@@ -51,7 +51,7 @@ def test_the_card_says_what_is_known(run):
     assert card.data.pipeline_tag is None  # two tasks, and inputs that could be anything
     assert f"pet/accuracy {100 * measures['pet/accuracy']:.1f} %" in card.text
     assert '3 classes: "cat", "dog", "owl"' in card.text
-    assert "A number from 0 to 9." in card.text
+    assert "A number: 0 to 9" in card.text
     assert "fitted on 60 examples" in card.text
     certificate = hp.load(run).space.prototypes["pet"].certificate
     assert f'"max_cosine": {certificate.max_cosine}' in card.text

@@ -11,8 +11,9 @@ from hyperproto._core.errors import InputError
 from hyperproto.losses import cross_entropy
 from hyperproto.spaces.output_space import TaskSpace, parse_tasks
 from hyperproto.sphere import working_dtype
-from hyperproto.tasks import Classes, Range, Task
+from hyperproto.tasks import Classes, Task
 from hyperproto.tasks.head import Head
+from hyperproto.tasks.number import NumericTask
 
 Clamp: TypeAlias = Literal["test", "train"]
 
@@ -22,13 +23,13 @@ class ConventionalSpace(TaskSpace):
     baseline, if squared.
 
     The same tasks as in a :class:`~hyperproto.spaces.space.Space`, on an output that grows with the
-    number of classes: one axis per class and one per range. One class task alone is ordinary
+    number of classes: one axis per class and one per number. One class task alone is ordinary
     softmax classification. The loss of a class and the margin of a number belong to the sphere and
     play no part; a number's ``loss`` and weights do.
 
     Parameters
     ----------
-    task : Classes, Range, or a mapping from names to those, optional
+    task : Classes, Number, Range, or a mapping from names to those, optional
         One task by itself takes and gives bare tensors.
     clamp : {"test", "train"}, default "test"
         Numbers are kept within their bounds in prediction only, or in training too, where outputs
@@ -37,7 +38,7 @@ class ConventionalSpace(TaskSpace):
         Axes that each number is read from. More than one adds a linear layer from them to the
         number, which is trained with the network: the variant of Table 5 with at least as many
         parameters as the sphere of that dimension.
-    **tasks : Classes or Range
+    **tasks : Classes, Number or Range
         Tasks by name. A mapping allows any name.
 
     Examples
@@ -65,10 +66,10 @@ class ConventionalSpace(TaskSpace):
         for name, asked in named.items():
             if isinstance(asked, Classes):
                 heads[name] = LogitHead(asked, start)
-            elif isinstance(asked, Range):
+            elif isinstance(asked, NumericTask):
                 heads[name] = NumberHead(asked, start, clamp=clamp, width=width)
             else:
-                rule = "be classes or a range"
+                rule = "be classes or numbers"
                 raise InputError("Tasks without a sphere", rule, type(asked).__name__)
             start = heads[name].axes.stop
         super().__init__(start, heads, bare=bare, clamp=clamp, width=width)
@@ -95,27 +96,24 @@ class LogitHead(Head):
 
 
 class NumberHead(Head):
-    """One number, the bounds at 0 and 1, with its error; read off one axis, or off several by a
-    linear layer.
+    """One number in its task's units, with its error; read off one axis, or off several by a linear
+    layer.
     """
 
-    def __init__(self, task: Range, axis: int, *, clamp: Clamp = "test", width: int = 1) -> None:
+    def __init__(
+        self, task: NumericTask, axis: int, *, clamp: Clamp = "test", width: int = 1
+    ) -> None:
         super().__init__(task, slice(axis, axis + width))
         self.clamped = choose(clamp, {"test": False, "train": True}, what="clamp")
         self.layer = nn.Linear(width, 1) if width > 1 else None
-        self.bounds, self.absolute = (
-            Range(task.low, task.high, outside=task.outside),
-            task.loss == "absolute",
-        )
 
     def row_losses(self, z: Tensor, target: Tensor) -> Tensor:
-        """Return the squared or absolute error of each row, on a scale where the bounds are 0 and
-        1.
-        """
-        scaled = (1 + self.bounds.to_cosine(target)) / 2
-        scores = self.scores(z).clamp(0, 1) if self.clamped else self.scores(z)
-        error = scaled.to(working_dtype(z.dtype)) - scores
-        return error.abs() if self.absolute else torch.square(error)
+        """Return the squared or absolute error of each row, on a scale where bounds are 0 and 1."""
+        units, scores = self.task.to_units(target), self.scores(z)
+        if self.clamped:
+            scores = scores.clamp(*self.task.unit_bounds)
+        error = units.to(working_dtype(z.dtype)) - scores
+        return error.abs() if self.task.loss == "absolute" else torch.square(error)
 
     def scores(self, z: Tensor) -> Tensor:
         """Return the number as the network has it, not clamped, shape (n,)."""
@@ -126,9 +124,9 @@ class NumberHead(Head):
             return part @ self.layer.weight[0].to(part.dtype) + self.layer.bias.to(part.dtype)
 
     def predict(self, z: Tensor) -> Tensor:
-        """Return the number on its own scale, within the bounds."""
+        """Return the number on its own scale, within its bounds."""
         check_finite_rows(z, "z", advice="Look for NaN in the inputs.")
-        return self.bounds.from_cosine(2 * self.scores(z) - 1)
+        return self.task.from_units(self.scores(z))
 
 
 def weigh_tasks(tasks: Mapping[str, Task], weight: float) -> dict[str, Task]:

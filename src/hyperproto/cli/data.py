@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 class Data:
     """Check data before training on it: counts, classes, ranges, and images that cannot be read."""
 
-    KEYWORDS: ClassVar = {"ranges": "range"}
+    KEYWORDS: ClassVar = {"numbers": "number", "ranges": "range"}
 
     action: Positional[Literal["check"]]
     """Describe the data at PATH."""
@@ -43,8 +43,11 @@ class Data:
     classes: Annotated[tuple[str, ...], arg(metavar="COLUMN")] = ()
     """Of a table: the columns to predict as classes."""
 
-    range: Annotated[tuple[str, ...], arg(metavar="COLUMN")] = ()
+    number: Annotated[tuple[str, ...], arg(metavar="COLUMN")] = ()
     """Of a table: the columns to predict as numbers."""
+
+    range: Annotated[tuple[str, ...], arg(metavar="COLUMN")] = ()
+    """Of a table: the columns to predict as numbers between bounds."""
 
     verify: bool = True
     """Decode every image file; --no-verify does not."""
@@ -59,11 +62,11 @@ class Data:
         from hyperproto.data.table_files import describe_columns, read_columns
 
         name = self.reader or detect(self.path)
-        if name == "table" and not (self.classes or self.range):
+        if name == "table" and not (self.classes or self.number or self.range):
             columns = describe_columns(read_columns(self.path))
             print(json.dumps(columns)) if self.json else _show_columns(self.path, columns)
             return
-        for option in ("image", "text", "classes", "range"):
+        for option in ("image", "text", "classes", "number", "range"):
             if name != "table" and getattr(self, option):
                 raise InputError(
                     option, "name columns of a table", f'"{self.path}", which is {name}'
@@ -76,7 +79,7 @@ class Data:
         from hyperproto.data.readers import READERS, describe_source, read_source
 
         options: dict[str, object] = {"image": self.image, "text": self.text}
-        options |= {"classes": self.classes, "ranges": self.range}
+        options |= {"classes": self.classes, "numbers": self.number, "ranges": self.range}
         with plain_warnings():
             source = read_source(self.path, name, **(options if name == "table" else {}))
         info = READERS[name].info
@@ -128,16 +131,23 @@ def _show_source(path: Path, report: dict[str, Any]) -> None:
 
 def _describe_target(target: dict[str, Any]) -> Iterator[str]:
     """Yield a line about the target, and one for each part of the data."""
-    is_classes = target["kind"] == "classes"
-    if is_classes:
+    kind = target["kind"]
+    if kind == "classes":
         names = ", ".join(target["names"][:5]) + (", ..." if target["classes"] > 5 else "")
         yield f"{target['classes']} classes: {names}"
-    else:
+    elif kind == "range":
         yield f"a number from {target['low']:g} to {target['high']:g}"
+    else:
+        yield f"a number, median {target['center']:g}, interquartile range {target['scale']:g}"
     for part in ("train", "test"):
         if found := target.get(part):
-            most = f"{found['least']} to {found['most']} examples per class" if is_classes else ""
-            yield f"{part}: {most or str(found['beyond']) + ' beyond'}, {found['missing']} missing"
+            if kind == "classes":
+                said = f"{found['least']} to {found['most']} examples per class"
+            elif kind == "range":
+                said = f"{found['beyond']} beyond"
+            else:
+                said = f"{found['least']:g} to {found['most']:g}"
+            yield f"{part}: {said}, {found['missing']} missing"
 
 
 def _show_columns(path: Path, report: dict[str, Any]) -> None:
@@ -146,5 +156,5 @@ def _show_columns(path: Path, report: dict[str, Any]) -> None:
     texts = [name for name, facts in report.items() if facts["seems"] == "sentences"]
     words = "".join(f", --text {shlex.quote(name)} to learn from its words" for name in texts)
     print(
-        f"Say what to predict: --classes COLUMN, --range COLUMN; --image COLUMN for images{words}."
+        f"Say what to predict: --classes COLUMN, --number COLUMN; --image COLUMN for images{words}."
     )

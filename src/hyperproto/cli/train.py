@@ -57,11 +57,14 @@ class ReadingOptions:
     classes: Annotated[tuple[str, ...], arg(metavar="COLUMN")] = ()
     """The columns of a table to predict as classes."""
 
-    range: Annotated[tuple[str, ...], arg(metavar="COLUMN")] = ()
+    number: Annotated[tuple[str, ...], arg(metavar="COLUMN")] = ()
     """The columns of a table to predict as numbers."""
 
+    range: Annotated[tuple[str, ...], arg(metavar="COLUMN")] = ()
+    """The columns of a table to predict as numbers between bounds."""
+
     bounds: Annotated[tuple[str, ...], arg(metavar="COLUMN=LOW:HIGH")] = ()
-    """Range of such numbers (default: the extremes of the training data)."""
+    """Bounds of such numbers (default: the extremes of the training data)."""
 
     test: Annotated[Path | None, arg(metavar="FILE")] = None
     """A table to measure on (default: a share of the rows)."""
@@ -83,7 +86,7 @@ class ReadingOptions:
     """More options of the reader, such as from_year=1900 for OmniArt; see docs/how-to/data.md."""
 
 
-OTHERS = [kind for kind in KINDS if kind not in ("classes", "range")]
+OTHERS = [kind for kind in KINDS if kind not in ("classes", "number", "range")]
 
 KindOptions = make_dataclass(
     "KindOptions",
@@ -109,7 +112,8 @@ class DataOptions(LoadingSpec, ReadingOptions, KindOptions):  # type: ignore[mis
         """Return the data that the options describe."""
         from hyperproto.data.readers import describe_data
 
-        options = plain({name: getattr(self, name) for name in FOR_READER} | {"ranges": self.range})
+        options = plain({name: getattr(self, name) for name in FOR_READER})
+        options |= plain({"numbers": self.number, "ranges": self.range})
         options |= {"test": self.test, "bounds": read_bounds(self.bounds)}
         options |= read_pairs(self.reader_options, "reader_options")
         options |= {"kinds": {name: kind for kind in OTHERS for name in getattr(self, kind)}}
@@ -177,7 +181,11 @@ class Train:
     resume a run.
     """
 
-    KEYWORDS: ClassVar[dict[str, str]] = {"ranges": "range", "image_size": "size"}
+    KEYWORDS: ClassVar[dict[str, str]] = {
+        "numbers": "number",
+        "ranges": "range",
+        "image_size": "size",
+    }
 
     data: OmitArgPrefixes[DataOptions] = field(default_factory=DataOptions)
     space: OmitArgPrefixes[SpaceOptions] = field(default_factory=SpaceOptions)

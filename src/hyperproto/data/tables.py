@@ -51,6 +51,7 @@ def read_table(
     image: str | None = None,
     columns: Sequence[str] | None = None,
     classes: Sequence[str] = (),
+    numbers: Sequence[str] = (),
     ranges: Sequence[str] = (),
     test: str | Path | None = None,
     held_out: float = HELD_OUT,
@@ -75,8 +76,9 @@ def read_table(
         Without ``image``: the columns to learn from (default: all that are not targets), of
         numbers, dates or words; :mod:`hyperproto.runtime.tables` says how they become numbers, and
         what becomes of empty cells.
-    classes, ranges : sequence of str
-        The columns to predict, as classes and as numbers. Empty cells are allowed: missing targets.
+    classes, numbers, ranges : sequence of str
+        The columns to predict, as classes, as numbers, and as numbers between bounds (Equation 7).
+        Empty cells are allowed: missing targets.
     test : str or Path, optional
         A table of the same columns to test on (default: ``held_out``, a share of the rows drawn by
         the ``seed``).
@@ -89,7 +91,7 @@ def read_table(
         of sentences, where there is nothing else to learn from).
     encoder : TableEncoder, optional
         That of a trained model (default: fitted to the training rows).
-    targets : mapping of str to Classes or Range, optional
+    targets : mapping of str to Classes, Number or Range, optional
         Those of a trained model: class names and bounds are then its own, not those of the data,
         and ``unseen`` goes for the training part too.
     kinds : mapping of str to str, optional
@@ -102,9 +104,14 @@ def read_table(
         Class names are sorted; numbers beyond the bounds are scored as they are in testing.
     """
     table, known = read_columns(path), dict(targets or {})
-    to_predict = [*classes, *ranges, *(kinds or ())]
+    to_predict = [*classes, *numbers, *ranges, *(kinds or ())]
     names = _columns_to_learn_from(table, to_predict, image=image, text=text, columns=columns)
-    asked = {**dict.fromkeys(classes, "classes"), **dict.fromkeys(ranges, "range"), **(kinds or {})}
+    asked = {
+        **dict.fromkeys(classes, "classes"),
+        **dict.fromkeys(numbers, "number"),
+        **dict.fromkeys(ranges, "range"),
+        **(kinds or {}),
+    }
     limits = {name: {"bounds": given} for name, given in (bounds or {}).items()}
     for name in limits:
         if name not in ranges:
@@ -182,7 +189,7 @@ def _check_classes(name: str, column: Column, different: int) -> None:
         return
     advice, got = "Is it what to predict?", f"{different:,} different values in {rows:,} rows"
     if are_numbers(column.values):
-        advice = f"{arg('ranges', name)} predicts it as a number."
+        advice = f"{arg('numbers', name)} predicts it as a number."
         if different > rows / 2 and (column.numbers() % 1 > 0).any():
             raise InputError(f'"{name}"', "name classes, not amounts", got, advice)
     _warn(f'"{name}" has {got}, so that most classes have few examples to learn from.', advice)
@@ -214,7 +221,7 @@ def _columns_to_learn_from(
     """Return the columns to learn from, where what was chosen can work."""
     if not to_predict:
         listed = ", ".join(f'"{name}"' for name in table)
-        rule, advice = f"name a column to predict, or {arg('ranges')}", f"There are {listed}."
+        rule, advice = f"name a column to predict, or {arg('numbers')}", f"There are {listed}."
         raise InputError("classes", rule, "none in either", advice)
     ways = {"image": image and [image], "text": text and [text], "columns": columns}
     given = {way: names for way, names in ways.items() if names}

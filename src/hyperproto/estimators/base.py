@@ -157,7 +157,7 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
 
     @property
     def _n_features_out(self) -> int:
-        return int(self.space_.dim)
+        return int(self.space_.point_dim)
 
     @property
     def _class_columns(self) -> dict[str, Classes]:
@@ -322,7 +322,8 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         train = _select(data, rows)
         spec = self._space_spec(None if use_prior else "none")
         self.space_ = cast(Space, build_space(spec, self.targets_, train, seed=seed))
-        self.space_.balance(train.targets)
+        counts = _select(weight, rows)
+        self.space_.balance(train.targets, None if counts is None else torch.from_numpy(counts))
         self.targets_ = self.space_.tasks
         open_ones = ("epochs", "batch_size", "lr", "weight_decay")
         given = {name: _none_if_auto(getattr(self, name), name) for name in open_ones}
@@ -337,14 +338,13 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
 
     def _space_spec(self, prior: str | None) -> SpaceSpec:
         """Return the sphere that the parameters describe."""
-        loss: Any = getattr(self, "loss", "auto")
+        loss: Any = getattr(self, "loss", "auto") if self._class_columns else "auto"
+        number_loss: Any = getattr(self, "number_loss", "auto")
         return SpaceSpec(
+            number_loss=number_loss,
             dim=_none_if_auto(self.dim, "dim"),
             loss=loss if isinstance(loss, str) else loss.name,
             loss_options={} if isinstance(loss, str) else asdict(loss),
-            margin=_none_if_auto(getattr(self, "margin", "auto"), "margin")
-            if self._class_columns
-            else 0.0,
             prior=prior,
         )
 

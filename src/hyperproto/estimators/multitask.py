@@ -14,7 +14,7 @@ from hyperproto._core.errors import InputError
 from hyperproto.defaults import COVERAGE
 from hyperproto.estimators.changes import ClassChanges
 from hyperproto.spec import SpaceSpec
-from hyperproto.tasks import Classes, Range
+from hyperproto.tasks import Classes, Number
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -35,10 +35,8 @@ class HypersphericalMultiTask(ClassChanges):
         Axes of all of the output; "auto" is :func:`hyperproto.defaults.choose_dim`.
     loss : {"auto", "free_norm_softmax", "cosine_softmax", "squared_cosine", ...}, or a loss
         For the columns of classes; "auto" is :func:`hyperproto.defaults.choose_loss`.
-    margin : float or "auto"
-        Keeps numbers away from the poles, where classes cannot be distinguished; "auto" is 0.1
-        where they share a sphere, and 0 where ``dim`` has room for a sphere for each column, as it
-        has by default.
+    number_loss : {"auto", "absolute", "squared"}
+        Error of the columns of numbers; "auto" is the absolute error, unless ``loss`` is given.
     class_weight : "balanced" or None
         Weigh the classes of each column by how rare they are.
     backbone, hidden, standardize, epochs, batch_size, lr, weight_decay
@@ -70,7 +68,7 @@ class HypersphericalMultiTask(ClassChanges):
 
     tasks: Any = "auto"
     loss: Any = "auto"
-    margin: float | str = "auto"
+    number_loss: str = "auto"
     class_weight: Any = None
 
     @property
@@ -153,7 +151,7 @@ class HypersphericalMultiTask(ClassChanges):
             self.targets_ = {
                 name: Classes.fit(column, f'Column "{name}" of `y`')
                 if task == "classes"
-                else Range.fit(column.astype(np.float64), constant="widen")
+                else Number()
                 for name, task, column in zip(
                     names, _choose_tasks(self.tasks, columns), columns, strict=True
                 )

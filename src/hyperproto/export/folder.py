@@ -139,7 +139,7 @@ def export_model(
             inputs=form,
             tasks=tasks,
             bare=stored["bare"] if bare is None else bare,
-            dim=space.dim,
+            dim=space.point_dim,
             space=stored,
             files={name: _describe_file(place / name) for name in (GRAPH, PROTOTYPES)},
             versions=versions(),

@@ -171,7 +171,7 @@ class Model:
     bare : bool
         Whether there is one unnamed task, whose answers come by themselves and not by name.
     dim : int
-        Width of the network's output.
+        Width of the network's output, and of points on a sphere.
     space : dict
         The output space, as a run's config has it.
     files : dict of FileForm

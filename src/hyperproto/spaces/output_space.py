@@ -151,6 +151,11 @@ class TaskSpace(OutputSpace):
         return f"dim={self.dim}"
 
     @property
+    def point_dim(self) -> int:
+        """Width of points on a sphere; of outputs without one."""
+        return self.dim
+
+    @property
     def tasks(self) -> dict[str, Task]:
         """The tasks by name; one unnamed task is called "target"."""
         return {name: head.task for name, head in self.named_heads().items()}
@@ -237,13 +242,13 @@ class TaskSpace(OutputSpace):
         for name, task in self.tasks.items():
             task.check(named[name], name)
 
-    def balance(self, targets: Targets) -> None:
-        """Weigh the classes of tasks with ``class_weight="balanced"`` by how rare they are in all
-        these targets.
+    def balance(self, targets: Targets, sample_weight: Tensor | None = None) -> None:
+        """Take from all training targets what tasks leave open: how rare classes are, with
+        ``class_weight="balanced"``, and the units of an ``hp.Number()``, by the weight of each row.
         """
         named = self._named(targets)
         for name, head in self.named_heads().items():
-            head.balance(named[name])
+            head.balance(named[name], sample_weight)
 
     def label_counts(self, targets: Targets) -> dict[str, Tensor]:
         """Return the weight each task's mean is taken over."""
@@ -356,7 +361,7 @@ def parse_tasks(
     """Return tasks by name, and whether there is one unnamed task; from one task, a mapping, or
     keywords, of which one that is no task is taken for a misspelled option.
     """
-    rule = "be a task such as hp.Classes(10) or hp.Range(0, 1)"
+    rule = "be a task such as hp.Classes(10) or hp.Number()"
     for name, value in tasks.items():
         if not isinstance(value, Task):
             advice = nearest_name(name, options) or f"A task must {rule}."

@@ -14,6 +14,7 @@ from typing import Literal, Self
 
 import torch
 from torch import Tensor
+from torch.nn import functional
 
 from hyperproto import defaults
 from hyperproto._core.checks import check_integer, check_output_width
@@ -37,14 +38,14 @@ class Space(TaskSpace):
     ----------
     dim : int
         Width of the network's output. The sphere is S^(dim-1).
-    task : Classes, Range, or a mapping from names to those, optional
+    task : Classes, Number, Range, or a mapping from names to those, optional
         One task by itself takes and gives bare tensors. A mapping allows any name.
     separate : bool or "auto", default "auto"
         A sphere of its own for each task, all on one output, in place of one that the tasks share.
         The paper's is shared, and so is that of classes with the paper's loss; "auto" separates
         classes from numbers otherwise, where there are axes for that
         (:func:`hyperproto.defaults.choose_space`).
-    **tasks : Classes or Range
+    **tasks : Classes, Number or Range
         Tasks by name, any but the arguments above; targets, losses and predictions are then always
         dicts. :mod:`hyperproto.spaces.space` says which axes each task reads.
 
@@ -91,15 +92,27 @@ class Space(TaskSpace):
 
     def project(self, z: Tensor) -> Tensor:
         """Return the outputs as points on the sphere, shape (n, dim); all of separate ones together
-        have length 1.
+        have length 1. Behind the axes of an ``hp.Number`` comes its constant one.
         """
         check_output_width(z, self.dim)
-        if not self.separate:
-            return normalize(z)
-        points = torch.zeros_like(z)
-        for head in self.named_heads().values():
-            points[:, head.axes] = normalize(z[:, head.axes]) / len(self.names) ** 0.5
-        return points
+        points = [
+            normalize(functional.pad(z[:, axes], (0, int(anchored)), value=1.0))
+            for axes, anchored in self._spheres()
+        ]
+        return points[0] if len(points) == 1 else torch.cat(points, dim=1) / len(points) ** 0.5
+
+    @property
+    def point_dim(self) -> int:
+        """Width of :meth:`project`: ``dim``, and one for each sphere with a constant axis."""
+        return self.dim + sum(anchored for _, anchored in self._spheres())
+
+    def _spheres(self) -> list[tuple[slice, bool]]:
+        """Return the axes of each sphere, in order, and whether a constant one is appended."""
+        heads = self.named_heads().values()
+        if self.separate:
+            found = [(head.axes, head.anchored) for head in heads]
+            return sorted(found, key=lambda sphere: sphere[0].start)
+        return [(slice(0, self.dim), any(head.anchored for head in heads))]
 
     @torch.no_grad()
     def top_k(self, z: Tensor, k: int) -> dict[str, TopK] | TopK:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from hyperproto.tasks.classes import MISSING, Classes
     from hyperproto.tasks.head import Head
+    from hyperproto.tasks.number import Number
     from hyperproto.tasks.range import Range
     from hyperproto.tasks.task import Axes, Task, indexed, numeric, task_from_dict, task_kind
 
@@ -18,6 +19,7 @@ __all__ = [
     "Axes",
     "Classes",
     "Head",
+    "Number",
     "Range",
     "Task",
     "indexed",
@@ -28,11 +30,18 @@ __all__ = [
 
 KINDS = {
     "classes": "hyperproto.tasks.classes:Classes",
+    "number": "hyperproto.tasks.number:Number",
     "range": "hyperproto.tasks.range:Range",
 }
 """Where each kind of task is. An entry also gives its option of the command line."""
 
-_HOMES = {"MISSING": "classes", "Classes": "classes", "Head": "head", "Range": "range"}
+_HOMES = {
+    "MISSING": "classes",
+    "Classes": "classes",
+    "Head": "head",
+    "Number": "number",
+    "Range": "range",
+}
 
 
 def __getattr__(name: str) -> Any:

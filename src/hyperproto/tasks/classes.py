@@ -308,9 +308,14 @@ class Classes(Task):
             return targets.nan_to_num().to(class_weight.dtype) @ class_weight
         return class_weight[targets.clamp_min(0)]
 
-    def balanced(self, targets: Tensor) -> Classes:
+    @property
+    def is_open(self) -> bool:
+        """Whether classes are still to be counted."""
+        return self.class_weight == BALANCED
+
+    def balanced(self, targets: Tensor, weight: Tensor | None = None) -> Classes:
         """Return the task with a weight n / (K count) for each class, K those with examples; 1 for
-        one without.
+        one without. Rows count alike.
         """
         labels = targets[self.present(targets)].cpu()
         if labels.is_floating_point():

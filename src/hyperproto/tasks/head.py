@@ -21,6 +21,8 @@ class Head(nn.Module, ABC):
     task: Any  # a Task; a subclass says which
     axes: slice
     class_weight: Tensor | None
+    anchored = False
+    """Whether a constant axis is appended to its own, so that every output has a direction."""
 
     def __init__(self, task: Task, axes: slice) -> None:
         super().__init__()
@@ -29,12 +31,15 @@ class Head(nn.Module, ABC):
         weights = torch.tensor(given, dtype=torch.float64) if isinstance(given, tuple) else None
         self.register_buffer("class_weight", weights, persistent=False)
 
-    def balance(self, targets: Tensor) -> None:
-        """Weigh classes by how rare they are in the targets, where the task says "balanced"."""
-        if self.task.class_weight == "balanced":
-            self.task = self.task.balanced(targets)
-            weights = torch.tensor(self.task.class_weight, dtype=torch.float64)
-            self.class_weight = weights.to(targets.device)
+    def balance(self, targets: Tensor, weight: Tensor | None = None) -> None:
+        """Take from all training targets what the task leaves open: how rare its classes are, or
+        the units of its numbers.
+        """
+        if self.task.is_open:
+            self.task = self.task.balanced(targets, weight)
+            if self.weighted:
+                weights = torch.tensor(self.task.class_weight, dtype=torch.float64)
+                self.class_weight = weights.to(targets.device)
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> nn.Module:
         """Move buffers, and leave their dtype alone: ``half()`` must not blur prototypes."""

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from math import isfinite, nan
+from math import isfinite
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hyperproto._core.checks import check_finite_number, choose
-from hyperproto._core.errors import InputError, InputTypeError
-from hyperproto.defaults import NUMBER_AXES
+from hyperproto._core.errors import InputError
 from hyperproto.tasks.classes import first_row
-from hyperproto.tasks.task import Axes, Task, Terms
+from hyperproto.tasks.number import LOSSES, NumericTask, present_numbers, widest
 
 if TYPE_CHECKING:
     import torch
@@ -22,11 +20,9 @@ if TYPE_CHECKING:
 
     from hyperproto.tasks.pole_head import PoleHead
 
-LOSSES = {"auto": "auto", "paper": "squared", "squared": "squared", "absolute": "absolute"}
-
 
 @dataclass(frozen=True)
-class Range(Task):
+class Range(NumericTask):
     """A regression task between two bounds: the target ``cos(z, p_upper) = r`` (Equation 7).
 
     .. math:: r = (1 - m) \\Bigl( 2\\,\\frac{y - v_l}{v_u - v_l} - 1 \\Bigr)
@@ -58,11 +54,7 @@ class Range(Task):
     loss: Literal["auto", "paper", "squared", "absolute"] = "auto"
 
     kind = "range"
-    reads = "number"
-    metric = "mae"
-    higher_is_better = False
-    missing = nan
-    takes_pole = True
+    unit_bounds = (0.0, 1.0)
 
     def __post_init__(self) -> None:
         for name in ("low", "high", "margin", "weight"):  # plain floats: a run stores them
@@ -102,11 +94,7 @@ class Range(Task):
         if bounds is not None:
             low, high = (check_finite_number(bound, "bounds") for bound in bounds)
             return cls(low, high, **options)
-        numbers = np.asarray(values, dtype=np.float64)
-        present = numbers[~np.isnan(numbers)]
-        if not len(present):
-            rule = "hold numbers in the training data"
-            raise InputError(about, rule, "empty cells only", "Leave it out.")
+        present, _ = present_numbers(values, about, np.ones(np.shape(values)))
         low, high = float(present.min()), float(present.max())
         if low == high and constant == "widen":
             half = max(abs(low), 1.0) / 2
@@ -127,14 +115,6 @@ class Range(Task):
         """The bounds."""
         return self.low, self.high
 
-    def encode(self, values: Any, about: str = "y", *, unseen: str = "error") -> NDArray[Any]:
-        """Return numbers, shape (n,), NaN where missing."""
-        return np.array(values, dtype=np.float64)
-
-    def decode(self, targets: NDArray[Any]) -> NDArray[Any]:
-        """Return numbers, shape (n,), NaN where missing."""
-        return np.asarray(targets, dtype=np.float64)
-
     def describe_values(self, parts: Mapping[str, Tensor]) -> dict[str, Any]:
         """Return the bounds, and for each part how many numbers are beyond them."""
         found: dict[str, Any] = {"kind": self.kind, "low": self.low, "high": self.high}
@@ -144,10 +124,6 @@ class Range(Task):
         return found
 
     # -- targets -------------------------------------------------------------------------------
-
-    def present(self, targets: Tensor) -> Tensor:
-        """Return which values are there. Shape (n,), bool."""
-        return ~targets.isnan()
 
     def checks_values(self, targets: Tensor, name: str) -> bool:
         """Return whether every value is there, and raise where one is outside."""
@@ -178,33 +154,9 @@ class Range(Task):
         """Check numbers that are only scored, which may be out of bounds."""
         replace(self, outside="clip").check(targets, name)
 
-    def check_form(self, targets: Tensor, n: int, name: str) -> Tensor:
-        """Check shape and dtype of numbers; whole numbers become floating point."""
-        if targets.is_complex() or (
-            targets.element_size() == 1 and str(targets.dtype)[6:] == "bool"
-        ):
-            raise InputTypeError(name, "be real numbers", targets.dtype)
-        if targets.shape != (n,):
-            rule = f"have shape ({n},), one per row of `z`"
-            raise InputError(name, rule, tuple(targets.shape))
-        if targets.requires_grad:
-            got = "a tensor that requires a gradient"
-            raise InputError(name, "be fixed", got, "Detach it.")
-        return targets if targets.is_floating_point() else targets.to(widest(targets))
-
     def ready(self, targets: Tensor, dtype: torch.dtype, *, complete: bool = False) -> Tensor:
         """Return the numbers in the dtype they have: the lower bound where missing."""
         return targets if complete else targets.masked_fill(targets.isnan(), self.low)
-
-    def terms(self, predicted: Tensor, targets: Tensor) -> Terms:
-        """Return the sum of absolute errors, and how many values there are."""
-        from hyperproto.metrics import absolute_error_terms
-
-        return {"mae": absolute_error_terms(predicted, targets)}
-
-    def baseline(self, targets: Tensor) -> Tensor:
-        """Return the median."""
-        return targets.nanmedian().expand(len(targets))
 
     # -- the sphere ----------------------------------------------------------------------------
 
@@ -212,31 +164,40 @@ class Range(Task):
         """Return r, the cosine each value stands for. Shape (n,), in the dtype of ``values`` if it
         is a float.
         """
+        return self._to_cosine(values, self._reach)
+
+    def _to_cosine(self, values: Tensor, reach: float) -> Tensor:
         y = values.to(widest(values))
         if self.outside == "clip":
             y = y.clamp(self.low, self.high)
         # ((y - l) - (u - y)) / (u - l) is 2 (y - l)/(u - l) - 1 with one rounding less
-        r = ((y - self.low) - (self.high - y)) * (self._reach / (self.high - self.low))
+        r = ((y - self.low) - (self.high - y)) * (reach / (self.high - self.low))
         return r.to(values.dtype) if values.is_floating_point() else r.float()
 
     def from_cosine(self, cosine: Tensor) -> Tensor:
         """Return the value a cosine stands for, never beyond the bounds: the inverse of
         :meth:`to_cosine`.
         """
+        return self._from_cosine(cosine, self._reach)
+
+    def _from_cosine(self, cosine: Tensor, reach: float) -> Tensor:
         wide = cosine.to(widest(cosine))
         middle, half = (self.low + self.high) / 2, (self.high - self.low) / 2
-        value = (middle + wide * (half / self._reach)).clamp(self.low, self.high)
+        value = (middle + wide * (half / reach)).clamp(self.low, self.high)
         return value.to(cosine.dtype)
+
+    def to_units(self, values: Tensor) -> Tensor:
+        """Return where values lie between the bounds, which are 0 and 1."""
+        return (1 + self._to_cosine(values, 1.0)) / 2
+
+    def from_units(self, units: Tensor) -> Tensor:
+        """Return the values, never beyond the bounds."""
+        return self._from_cosine(2 * units - 1, 1.0)
 
     @property
     def _reach(self) -> float:
         """The largest cosine of a target, 1 - m."""
         return 1.0 if self.margin == "auto" else 1 - self.margin
-
-    @property
-    def axes(self) -> Axes:
-        """Eight by itself: on a circle an output on the wrong side cannot get around the poles."""
-        return Axes(2, NUMBER_AXES)
 
     def head(self, axes: slice, dim: int) -> PoleHead:
         """Put the upper pole on the first of the axes."""
@@ -254,12 +215,4 @@ class Range(Task):
 
     def describe(self) -> str:
         """Return the bounds, the margin, and a loss that is not the paper's."""
-        loss = "" if self.loss == "squared" else f"; {self.loss} error"
-        return f"{self.low:g} to {self.high:g}, margin={self.margin}{loss}"
-
-
-def widest(values: Tensor) -> torch.dtype:
-    """Return float64, or float32 on MPS, which has no float64."""
-    import torch
-
-    return torch.float32 if values.device.type == "mps" else torch.float64
+        return f"{self.low:g} to {self.high:g}, margin={self.margin}{self.describe_loss()}"

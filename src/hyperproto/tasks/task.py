@@ -128,6 +128,15 @@ class Task(ABC):
         """K, how many prototypes it has; 0 where it has none."""
         return 0
 
+    @property
+    def is_open(self) -> bool:
+        """Whether it takes something from all training targets that nobody gave it yet."""
+        return False
+
+    def balanced(self, targets: Tensor, weight: Tensor | None = None) -> Task:
+        """Return the task with what it takes from all training targets, by the weight of each."""
+        return self
+
     # -- targets, as tensors -------------------------------------------------------------------
 
     @abstractmethod

@@ -26,7 +26,6 @@ from hyperproto.defaults import SCHEDULE, InputKind, choose_rate, choose_steps, 
 from hyperproto.spaces import OutputSpace, Targets
 from hyperproto.spaces.output_space import by_name
 from hyperproto.spec import ResolvedSettings, TrainSettings
-from hyperproto.tasks.classes import BALANCED
 from hyperproto.training.distributed import GracefulShutdown, Machine, move
 from hyperproto.training.folder import RunFolder
 from hyperproto.training.loop import Callback, EpochLog, Loop
@@ -212,7 +211,7 @@ def resolve_settings(
     loss = "absolute" if any(task.loss == "absolute" for task in tasks) else "squared"
     if space.on_sphere and largest is not None:
         loss = largest.loss.name
-    elif space.on_sphere and loss == "squared":
+    elif space.on_sphere and loss == "squared" and "range" in {task.kind for task in tasks}:
         loss = "squared_cosine"
     num_classes = 0 if largest is None else largest.num_classes
     reduction, lr = choose_rate(
@@ -238,15 +237,13 @@ def resolve_settings(
 
 
 def _check_targets(space: OutputSpace, data: Examples) -> None:
-    """Check all values once, where they are in memory; count the classes of tasks that weigh them
-    by how rare they are.
-    """
-    balances = any(task.class_weight == BALANCED for task in space.tasks.values())
+    """Check all values once, where they are in memory; take from them what tasks leave open."""
+    balances = any(task.is_open for task in space.tasks.values())
     if data.targets is None:
         if balances:
-            rule = "be numbers for data that are not in memory"
+            rule = "leave nothing open for data that are not in memory"
             advice = "Call space.balance(targets) with all targets first."
-            raise InputError("class_weight", rule, '"balanced"', advice)
+            raise InputError("Tasks", rule, "weights or units to be found", advice)
         return
     space.check(data.targets)
     data.check_inputs()

@@ -102,6 +102,7 @@ def _with_losses(spec: SpaceSpec, tasks: Mapping[str, Task]) -> dict[str, Task]:
     loss = "auto" if spec.loss == "auto" else get_loss(spec.loss, **spec.loss_options)
     margin = "auto" if spec.margin is None else spec.margin
     numbers = defaults.choose_number_loss(spec.loss)
+    numbers = numbers if spec.number_loss == "auto" else spec.number_loss
     return {
         name: task.resolved(class_loss=loss, number_loss=numbers, margin=margin)
         for name, task in tasks.items()
