@@ -123,7 +123,7 @@ def test_rows_of_another_length_get_a_sentence():
     ("build", "sentence"),
     [
         (lambda: ResNet(3, depth=10), "`depth` must be 6n .* got 10. The nearest are 8 and 14"),
-        (lambda: ResNet(3, depth=2), "`depth` must be at least 8; got 2"),
+        (lambda: ResNet(3, depth=2), "`depth` must be 6n .* got 2. The nearest are 8 and 14"),
         (lambda: ResNet(3, depth=8, width=0), "`width` must be at least 1; got 0"),
         (lambda: ResNet(3, depth=8, channels=0), "`channels` must be at least 1; got 0"),
         (
@@ -136,6 +136,7 @@ def test_rows_of_another_length_get_a_sentence():
         (lambda: DenseNet(3, reduction=1.5), "`reduction` must be .* at most 1; got 1.5"),
         (lambda: DenseNet(3, growth=0), "`growth` must be at least 1; got 0"),
         (lambda: DigitNet(3, size=7), "`size` must be even.*got 7"),
+        (lambda: MLP(3, 4, hidden=(10**9,)), "`hidden` must be at most 16,777,216; got 1,000"),
         (lambda: MLP(3, 0), "`in_features` must be at least 1; got 0"),
         (lambda: MLP(3, 4, hidden=[0]), "`hidden` must be at least 1; got 0"),
         (lambda: MLP(3, 4, dropout=1.0), "`dropout` must be .* at most 0.99; got 1.0"),

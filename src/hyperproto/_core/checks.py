@@ -21,13 +21,17 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-def check_integer(value: Any, name: str, *, at_least: int, reason: str = "") -> int:
-    """Return ``value`` as an int that is at least ``at_least``."""
+def check_integer(
+    value: Any, name: str, *, at_least: int, at_most: int | None = None, reason: str = ""
+) -> int:
+    """Return ``value`` as an int within the given limits."""
     if isinstance(value, bool) or not hasattr(value, "__index__"):
         raise InputTypeError(name, "be a whole number", f"{value!r} ({type(value).__name__})")
     number = operator.index(value)
     if number < at_least:
         raise InputError(name, f"be at least {at_least}", number, reason)
+    if at_most is not None and number > at_most:
+        raise InputError(name, f"be at most {at_most:,}", f"{number:,}", reason)
     return number
 
 
@@ -91,11 +95,13 @@ def choose(name: str, options: Mapping[str, T], *, what: str) -> T:
         raise unknown_choice(name, options, what=what) from None
 
 
-def check_integers(values: Any, name: str, *, at_least: int) -> list[int]:
-    """Return ``values`` as a list of ints, each at least ``at_least``."""
+def check_integers(
+    values: Any, name: str, *, at_least: int, at_most: int | None = None
+) -> list[int]:
+    """Return ``values`` as a list of ints, each within the given limits."""
     if isinstance(values, str) or not isinstance(values, Sequence):
         raise InputTypeError(name, "be a list of whole numbers, such as [4, 4]", repr(values))
-    return [check_integer(value, name, at_least=at_least) for value in values]
+    return [check_integer(value, name, at_least=at_least, at_most=at_most) for value in values]
 
 
 def check_names(names: Sequence[str]) -> tuple[str, ...]:

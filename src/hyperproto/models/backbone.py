@@ -11,13 +11,29 @@ from typing import Any, ClassVar, Literal, Self, TypeAlias
 from torch import Tensor, nn
 from torch.nn import functional
 
-from hyperproto._core.checks import check_integer, choose, unknown_choice
+from hyperproto._core.checks import (
+    check_finite_number,
+    check_integer,
+    check_integers,
+    choose,
+    unknown_choice,
+)
 from hyperproto._core.errors import InputError, InputTypeError, arg
 from hyperproto.defaults import InputKind, choose_backbone
 
 Presets: TypeAlias = Mapping[str, Mapping[str, Any]]
 
 BACKBONES: dict[str, Callable[..., "Backbone"]] = {}
+
+MOST = 2**24  # of any whole number: more would take all memory
+WHOLE = ("out_dim", "in_features", "depth", "width", "channels", "growth", "size", "bottleneck")
+CHECKS: dict[str, Callable[[Any, str], Any]] = {
+    **dict.fromkeys(WHOLE, partial(check_integer, at_least=1, at_most=MOST)),
+    **dict.fromkeys(("hidden", "blocks"), partial(check_integers, at_least=1, at_most=MOST)),
+    "dropout": partial(check_finite_number, at_least=0, at_most=0.99),
+    "reduction": partial(check_finite_number, above=0, at_most=1),
+}
+"""What a setting must be, by its name: the same in all networks."""
 
 
 class Backbone(nn.Module):
@@ -45,7 +61,10 @@ class Backbone(nn.Module):
 
     def __init__(self, *, out_dim: int, **config: Any) -> None:
         super().__init__()
-        self.config = {"out_dim": check_integer(out_dim, "out_dim", at_least=1), **config}
+        self.config = {"out_dim": out_dim, **config}
+        for name, check in CHECKS.items():
+            if self.config.get(name) is not None:
+                self.config[name] = check(self.config[name], name)
 
     def __init_subclass__(cls) -> None:
         if "name" in vars(cls):
@@ -238,29 +257,23 @@ def pool_all(maps: Tensor) -> Tensor:
     )  # quicker than mean((2, 3)), in either memory format
 
 
-def output_layer(features: int, out_dim: int, *, feature_norm: bool) -> nn.Sequential:
-    """Make the one linear layer at the end, with or without a norm before it that has no weights.
-
-    Averages of what ReLU leaves are positive and share a large mean: outputs start out in nearly
-    one direction, along which a loss of cosines has little gradient. The norm takes that mean away.
-    """
-    norm = [nn.BatchNorm1d(features, affine=False)] if feature_norm else []
-    return nn.Sequential(*norm, nn.Linear(features, out_dim))
-
-
 def head(
     features: int,
     out_dim: int,
-    hidden: Sequence[int],
-    dropout: float,
+    hidden: Sequence[int] = (),
+    dropout: float = 0.0,
     bottleneck: int | None = None,
+    *,
+    norm: bool = True,
 ) -> nn.Sequential:
-    """Make what learns on frozen features: a norm without weights, hidden layers, one linear layer.
+    """Make what maps features to outputs: a norm without weights, hidden layers, one linear layer.
 
+    Averages of what ReLU leaves are positive and share a large mean: outputs start out in nearly
+    one direction, along which a loss of cosines has little gradient. The norm takes that mean away.
     Hidden values are normalized before their ReLU. With a ``bottleneck`` there are two linear
     layers at the end, so that outputs are of no higher rank.
     """
-    layers: list[nn.Module] = [nn.BatchNorm1d(features, affine=False)]
+    layers: list[nn.Module] = [nn.BatchNorm1d(features, affine=False)] if norm else []
     for width in hidden:
         layers += [
             nn.Linear(features, width),

@@ -7,15 +7,14 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from hyperproto._core.checks import check_finite_number, check_integer, check_integers
 from hyperproto._core.errors import InputError
 from hyperproto.models.backbone import (
     FeatureBackbone,
     Presets,
     check_images,
     conv,
+    head,
     initialize,
-    output_layer,
     pool_all,
 )
 
@@ -80,14 +79,15 @@ class DenseNet(FeatureBackbone):
         channels: int = 3,
         feature_norm: bool = False,
     ) -> None:
-        blocks = check_integers(blocks, "blocks", at_least=1)
-        reduction = check_finite_number(reduction, "reduction", above=0, at_most=1)
-        settings = {"growth": growth, "reduction": reduction, "channels": channels}
         super().__init__(
-            out_dim=out_dim, blocks=blocks, **settings, feature_norm=bool(feature_norm)
+            out_dim=out_dim,
+            blocks=blocks,
+            growth=growth,
+            reduction=reduction,
+            channels=channels,
+            feature_norm=feature_norm,
         )
-        self.channels = check_integer(channels, "channels", at_least=1)
-        width = 2 * check_integer(growth, "growth", at_least=1)
+        self.channels, width = channels, 2 * growth
         if not blocks:
             raise InputError("blocks", "hold at least one number of layers", "none")
         self.least_size = 2 ** (len(blocks) - 1)  # every transition halves
@@ -98,7 +98,7 @@ class DenseNet(FeatureBackbone):
             width += layers * growth
         self.parts = nn.Sequential(*parts, nn.BatchNorm2d(width), nn.ReLU(inplace=True))
         self.num_features = width
-        self.output = output_layer(width, out_dim, feature_norm=feature_norm)
+        self.output = head(width, out_dim, norm=feature_norm)
         initialize(
             self, mode="fan_in"
         )  # differs from the authors' code, which keeps torch's default

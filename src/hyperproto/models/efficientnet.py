@@ -9,7 +9,6 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from hyperproto._core.checks import check_finite_number, check_integer, check_integers
 from hyperproto._core.errors import InputError, require
 from hyperproto.models.backbone import FeatureBackbone, check_images, head, initialize, pool_all
 
@@ -93,10 +92,6 @@ class EfficientNetLite0(FeatureBackbone):
         dropout: float = 0.3,
         bottleneck: int | None = None,
     ) -> None:
-        hidden = check_integers(hidden, "hidden", at_least=1)
-        dropout = check_finite_number(dropout, "dropout", at_least=0, at_most=0.99)
-        if bottleneck is not None:
-            bottleneck = check_integer(bottleneck, "bottleneck", at_least=1)
         super().__init__(out_dim=out_dim, hidden=hidden, dropout=dropout, bottleneck=bottleneck)
         parts: list[nn.Module] = [*_unit(3, 32, 3, 2), nn.ReLU6(inplace=True)]
         width = 32

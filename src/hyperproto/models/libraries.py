@@ -10,7 +10,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from hyperproto._core.checks import check_finite_number, check_integer, check_integers, choose
+from hyperproto._core.checks import choose
 from hyperproto._core.errors import InputError, require
 from hyperproto.models.backbone import FeatureBackbone, check_images, head
 from hyperproto.models.weights import adopt_weights
@@ -43,12 +43,9 @@ class LibraryNetwork(FeatureBackbone):
         hidden: Sequence[int] | None = None,
         dropout: float = 0.3,
     ) -> None:
-        dropout = check_finite_number(dropout, "dropout", at_least=0, at_most=0.99)
-        widths = None if hidden is None else check_integers(hidden, "hidden", at_least=1)
-        more = {} if widths is None else {"hidden": widths, "dropout": dropout}
+        more = {} if hidden is None else {"hidden": hidden, "dropout": dropout}
         super().__init__(out_dim=out_dim, channels=channels, **more)
-        self.name = name
-        self.channels = check_integer(channels, "channels", at_least=1)
+        self.name, self.channels = name, channels
         self.network = self._build(channels, num_classes=out_dim)
         linear = [
             key for key, module in self.network.named_modules() if isinstance(module, nn.Linear)
@@ -56,13 +53,9 @@ class LibraryNetwork(FeatureBackbone):
         self._last = linear[-1] if linear else ""
         self.output_prefix = f"network.{self._last}."
         self.num_features = int(self.output.in_features) if linear else 0  # type: ignore[arg-type]
-        if widths is not None:
-            parent, _, own = self._last.rpartition(".")
-            setattr(
-                self.network.get_submodule(parent),
-                own,
-                head(self.num_features, out_dim, widths, dropout),
-            )
+        if hidden is not None:
+            layers = head(self.num_features, out_dim, hidden, dropout)
+            self.network.set_submodule(self._last, layers)
 
     def _build(self, channels: int, **options: Any) -> nn.Module:
         library, _, model = self.name.partition(":")

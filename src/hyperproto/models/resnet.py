@@ -8,15 +8,15 @@ from typing import ClassVar
 from torch import Tensor, nn
 from torch.nn import functional
 
-from hyperproto._core.checks import check_integer, choose
+from hyperproto._core.checks import choose
 from hyperproto._core.errors import InputError
 from hyperproto.models.backbone import (
     FeatureBackbone,
     Presets,
     check_images,
     conv,
+    head,
     initialize,
-    output_layer,
     pool_all,
 )
 
@@ -100,16 +100,19 @@ class ResNet(FeatureBackbone):
         shortcut: str = "conv3x3",
         feature_norm: bool = False,
     ) -> None:
-        numbers = {"depth": depth, "width": width, "channels": channels}
         super().__init__(
-            out_dim=out_dim, **numbers, shortcut=shortcut, feature_norm=bool(feature_norm)
+            out_dim=out_dim,
+            depth=depth,
+            width=width,
+            channels=channels,
+            shortcut=shortcut,
+            feature_norm=feature_norm,
         )
-        depth = check_integer(depth, "depth", at_least=8)
-        width = check_integer(width, "width", at_least=1)
-        self.channels = check_integer(channels, "channels", at_least=1)
+        self.channels = channels
         blocks, left = divmod(depth - 2, 6)
-        if left:
-            near = f"The nearest are {6 * blocks + 2} and {6 * blocks + 8}."
+        if left or blocks < 1:
+            less = max(8, 6 * blocks + 2)
+            near = f"The nearest are {less} and {less + 6}."
             raise InputError("depth", "be 6n + 2, such as 8, 14, 20 or 32", depth, near)
         self.stem = conv(channels, width)
         self.norm = nn.BatchNorm2d(width)
@@ -119,7 +122,7 @@ class ResNet(FeatureBackbone):
             stage(2 * width, 4 * width, blocks, shortcut=shortcut),
         )
         self.num_features = 4 * width
-        self.output = output_layer(4 * width, out_dim, feature_norm=feature_norm)
+        self.output = head(4 * width, out_dim, norm=feature_norm)
         initialize(self)
 
     def features(self, images: Tensor) -> Tensor:
@@ -159,11 +162,8 @@ class ResNet3463(FeatureBackbone):
         channels: int = 3,
         feature_norm: bool = False,
     ) -> None:
-        super().__init__(
-            out_dim=out_dim, width=width, channels=channels, feature_norm=bool(feature_norm)
-        )
-        width = check_integer(width, "width", at_least=1)
-        self.channels = check_integer(channels, "channels", at_least=1)
+        super().__init__(out_dim=out_dim, width=width, channels=channels, feature_norm=feature_norm)
+        self.channels = channels
         self.stem = nn.Sequential(
             conv(channels, width, kernel=7, stride=2),
             nn.BatchNorm2d(width),
@@ -178,7 +178,7 @@ class ResNet3463(FeatureBackbone):
             )
         )
         self.num_features = 8 * width
-        self.output = output_layer(8 * width, out_dim, feature_norm=feature_norm)
+        self.output = head(8 * width, out_dim, norm=feature_norm)
         initialize(self)
 
     def features(self, images: Tensor) -> Tensor:

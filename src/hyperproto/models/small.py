@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from hyperproto._core.checks import check_finite_number, check_integer, check_integers, choose
+from hyperproto._core.checks import choose
 from hyperproto._core.errors import InputError
 from hyperproto.defaults import HIDDEN
 from hyperproto.models.backbone import Backbone, Presets, check_images, check_rows
@@ -83,12 +83,10 @@ class MLP(Backbone):
         norm: str = "layer",
         skip: bool = False,
     ) -> None:
-        hidden = check_integers(hidden, "hidden", at_least=1)
-        dropout = check_finite_number(dropout, "dropout", at_least=0, at_most=0.99)
         normalized = choose(norm, NORMS, what="norm")
         options = {"dropout": dropout, "norm": norm} | ({"skip": True} if skip else {})
         super().__init__(out_dim=out_dim, in_features=in_features, hidden=hidden, **options)
-        self.in_features = check_integer(in_features, "in_features", at_least=1)
+        self.in_features = in_features
         layers: list[nn.Module] = []
         width = in_features
         for wider in hidden:
@@ -137,13 +135,11 @@ class DigitNet(Backbone):
 
     def __init__(self, out_dim: int, size: int = 8, width: int = 32, channels: int = 1) -> None:
         super().__init__(out_dim=out_dim, size=size, width=width, channels=channels)
-        self.size = check_integer(size, "size", at_least=2)
-        if self.size % 2:
+        self.size, self.channels = size, channels
+        if size % 2:
             raise InputError(
                 "size", "be even, since it is halved once", size, "Pad the images by a pixel."
             )
-        self.channels = check_integer(channels, "channels", at_least=1)
-        width = check_integer(width, "width", at_least=1)
         self.layers = nn.Sequential(
             nn.Conv2d(channels, width, 3, padding=1),
             nn.BatchNorm2d(width),

@@ -32,20 +32,18 @@ def load_weights(network: Backbone, path: str | Path) -> bool:
     if not path.is_file():
         raise MissingDataError(f'"{path}"', "be a file of weights", "no such file")
     try:
-        stored: Any = (
+        stored: dict[str, Any] = (
             load_file(path)
             if path.suffix == ".safetensors"
             else torch.load(path, "cpu", weights_only=True)
         )
+        for wrapped in ("state_dict", "model"):
+            stored = stored.get(wrapped, stored)
+        tensors = {key: value for key, value in stored.items() if isinstance(value, Tensor)}
     except Exception as error:  # of a damaged pickle anything
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise InputError(
-            f'"{path}"', "be a state dict, as safetensors or torch.save writes it", reason
-        ) from None
-    for wrapped in ("state_dict", "model"):
-        stored = stored.get(wrapped, stored) if isinstance(stored, Mapping) else stored
-    named = stored.items() if isinstance(stored, Mapping) else ()
-    tensors = {key: value for key, value in named if isinstance(value, Tensor)}
+        rule = "be a state dict, as safetensors or torch.save writes it"
+        raise InputError(f'"{path}"', rule, reason) from None
     return adopt_weights(network, tensors, f'"{path}"')
 
 
@@ -56,24 +54,22 @@ def adopt_weights(network: Backbone, weights: Mapping[str, Tensor], where: str) 
     own = network.state_dict()
     body = [key for key in own if not key.startswith(network.output_prefix)]
 
-    def found(keys: list[str], rename: Callable[[str], str]) -> list[str]:
-        return [
-            key
-            for key in keys
-            if rename(key) in weights and weights[rename(key)].shape == own[key].shape
-        ]
+    def rename_by(rename: Callable[[str], str]) -> dict[str, Tensor]:
+        """Return the weights that fit, by their own names."""
+        pairs = ((key, weights.get(rename(key))) for key in own)
+        return {
+            key: tensor
+            for key, tensor in pairs
+            if tensor is not None and tensor.shape == own[key].shape
+        }
 
-    rename = max(RENAMED, key=lambda rename: len(found(body, rename)))
-    known = found(body, rename)
-    absent = sorted(
-        key for key in set(body) - set(known) if not key.endswith("num_batches_tracked")
-    )  # older files
+    known = max(map(rename_by, RENAMED), key=lambda found: len(found.keys() & set(body)))
+    # older files do not count their batches
+    absent = [key for key in body if key not in known and not key.endswith("num_batches_tracked")]
     if absent:
-        got = f'{len(absent)} of {len(body)} missing or of another shape, such as "{absent[0]}"'
+        got = f'{len(absent)} of {len(body)} missing or of another shape, such as "{min(absent)}"'
         raise InputError(where, f'hold the weights of "{network.name}"', got)
-    rest = [key for key in own if key.startswith(network.output_prefix)]
-    whole = found(rest, rename) == rest
-    network.load_state_dict(
-        own | {key: weights[rename(key)] for key in known + (rest if whole else [])}
-    )
+    whole = known.keys() >= own.keys() - set(body)
+    taken = known if whole else {key: known[key] for key in body if key in known}
+    network.load_state_dict(own | taken)
     return whole
