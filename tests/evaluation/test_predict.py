@@ -144,22 +144,21 @@ def test_mistakes_get_a_sentence(image_run, table_run, tmp_path):
         with pytest.raises(ValueError, match="other inputs") as info:
             predict_files(run.folder, texts=["a"])
         assert info.value.argument == "text"
-    with pytest.raises(FileNotFoundError, match="must be an image file or a folder; got nothing"):
+    with pytest.raises(FileNotFoundError) as info:
         predict_files(image_run.folder, [tmp_path / "none.png"])
-    with pytest.raises(ValueError, match="must hold images; got none"):
-        predict_files(image_run.folder, [tmp_path])
-    with pytest.raises(
-        ValueError,
-        match='numbers.csv" must be an image or a folder of images, as the run takes images; got a table',
-    ):
-        predict_files(image_run.folder, [table_run.data])
-    with pytest.raises(
-        ValueError, match='0.png" must be a table .* with columns a, b; got another file'
-    ):
-        predict_files(table_run.folder, [image_run.data / "test" / "dark" / "0.png"])
+    assert str(tmp_path / "none.png") in info.value.argument
     (tmp_path / "short.csv").write_text("a\n1\n")
-    with pytest.raises(ValueError, match='short.csv" must have a column "b"; got only "a"'):
-        predict_files(table_run.folder, [tmp_path / "short.csv"])
+    image = image_run.data / "test" / "dark" / "0.png"
+    for run, path, got in (
+        (image_run, tmp_path, "none"),
+        (image_run, table_run.data, "a table"),
+        (table_run, image, "another file"),
+        (table_run, tmp_path / "short.csv", None),
+    ):
+        with pytest.raises(ValueError, match="must") as info:
+            predict_files(run.folder, [path])
+        assert str(path) in info.value.argument
+        assert info.value.got == got
 
 
 def test_a_corrupt_image_is_named_or_left_out(image_run, tmp_path):

@@ -119,8 +119,9 @@ def read_table(
             raise InputError("bounds", rule, f'"{name}"', "Add it there.")
 
     def fit(name: str, values: Sequence[object] | Array) -> Task:
-        found = task_kind(asked[name]).fit(values, f'"{name}"', **limits.get(name, {}))
-        return known.get(name, found)
+        if name in known:
+            return known[name]
+        return task_kind(asked[name]).fit(values, f'"{name}"', **limits.get(name, {}))
 
     tasks = {name: fit(name, _values(table[name], kind)) for name, kind in asked.items()}
     for name in classes if not known else ():
