@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -27,41 +27,10 @@ from sklearn import datasets
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.model_selection import KFold, StratifiedKFold
 
-Kind = Literal["text", "table", "images"]
-Values = dict[str, NDArray[Any]]  # of the targets: "class", "number", or both
+from benchmarks.own_data.loaded import Fold, Images, Kind, Loaded, Values
+
 FOLDS, SEEDS = 5, 3
 PIXELS = 32  # per side, of the images whose pixels are taken as they are
-
-
-@dataclass(frozen=True)
-class Images:
-    """Images by their features, shape (n, features), and by ids that ``read`` turns into (n, 3,
-    PIXELS, PIXELS).
-    """
-
-    features: NDArray[np.float32]
-    ids: NDArray[Any]
-    read: Callable[[NDArray[Any]], NDArray[np.uint8]]
-
-    def __getitem__(self, rows: NDArray[Any]) -> "Images":
-        return Images(self.features[rows], self.ids[rows], self.read)
-
-    def __len__(self) -> int:
-        return len(self.ids)
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return self.features.shape
-
-
-class Loaded(NamedTuple):
-    """Inputs, targets by name, and which examples are the publisher's test set,
-    where there is one.
-    """
-
-    inputs: Any
-    targets: Values
-    test: NDArray[np.bool_] | None = None
 
 
 @dataclass(frozen=True)
@@ -75,18 +44,6 @@ class Row:
     repeats: int = FOLDS
     needs_folder: bool = True
     reader: str = ""  # of the images whose features it takes
-
-
-@dataclass(frozen=True)
-class Fold:
-    """What a method gets: inputs to train and to answer, the targets of both, and a seed."""
-
-    kind: Kind
-    train: Any
-    train_targets: Values
-    test: Any
-    test_targets: Values
-    seed: int
 
 
 def load_fold(row: Row, folder: Path, number: int) -> Fold:
