@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from hyperproto._core.checks import names_or_numbers
 from hyperproto._core.files import plain, write_json
 from hyperproto.data.source import Split
-from hyperproto.evaluation.class_examples import NEW_CLASSES, store_model
+from hyperproto.evaluation.class_examples import NEW_CLASSES, SphereRun, store_model
 from hyperproto.prototypes import Prototypes
 from hyperproto.training import Run
 from hyperproto.training.outputs import evaluate
@@ -59,11 +59,9 @@ class ClassChange:
     @property
     def lost(self) -> float | None:
         """How much accuracy the old classes lost; negative where they gained."""
-        return (
-            None
-            if self.old_before is None or self.old_after is None
-            else self.old_before - self.old_after
-        )
+        if self.old_before is None or self.old_after is None:
+            return None
+        return self.old_before - self.old_after
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""
@@ -71,20 +69,32 @@ class ClassChange:
 
     def __str__(self) -> str:
         parts = [f"{self.how}: {len(self.classes)} classes, now {self.num_classes} in all."]
-        if self.old_before is not None and self.old_after is not None:
-            parts.append(
-                f"Old classes: {100 * self.old_before:.1f} % before, "
-                f"{100 * self.old_after:.1f} % now "
-                f"({self.old_examples} examples)."
-            )
+        if self.lost is not None:
+            parts.append(f"Old classes: {self._old} ({self.old_examples} examples).")
         if self.new_accuracy is not None:
-            parts.append(
-                f"New classes: {100 * self.new_accuracy:.1f} % ({self.new_examples} examples)."
-            )
-        parts.append(
-            f"Maximum cosine: {self.max_cosine_before:.4f} before, {self.max_cosine:.4f} now."
+            new = f"{100 * self.new_accuracy:.1f} % ({self.new_examples} examples)"
+            parts.append(f"New classes: {new}.")
+        cosines = f"{self.max_cosine_before:.4f} before, {self.max_cosine:.4f} now"
+        return " ".join([*parts, f"Maximum cosine: {cosines}.", *self.notes])
+
+    @property
+    def _old(self) -> str:
+        """The accuracy of the old classes, then and now."""
+        return (
+            f"{100 * (self.old_before or 0):.1f} % before, {100 * (self.old_after or 0):.1f} % now"
         )
-        return " ".join([*parts, *self.notes])
+
+    def findings(self) -> Iterator[str]:
+        """Yield what the old classes lost, where it is notable or not known, and that new ones were
+        not learned.
+        """
+        if self.lost is None and self.how != "rename":
+            yield "What the old classes lost is not measured: pass examples of them as old_valid."
+        if self.lost is not None and self.lost > NOTABLE:
+            yield f"The old classes lost {100 * self.lost:.1f} points of accuracy: {self._old}."
+        if self.how == "train" and self.new_accuracy is not None and self.new_accuracy < 0.5:
+            right = f"{100 * self.new_accuracy:.1f} %"
+            yield f"The new classes are right in {right} only. Train longer or at a higher rate."
 
 
 class Changed(NamedTuple):
@@ -97,9 +107,8 @@ class Changed(NamedTuple):
 def report_change(
     how: str,
     classes: tuple[str | int, ...],
-    model: Run,
-    changed: Run,
-    task: str,
+    model: SphereRun,
+    changed: SphereRun,
     old_data: tuple[Split | None, Split | None] = (None, None),
     new_data: Split | None = None,
     notes: Sequence[str] = (),
@@ -109,13 +118,10 @@ def report_change(
 
     The report is stored where the changed run has a folder.
     """
-    old_before, old_examples = _accuracy(model, task, old_data[0])
-    old_after, _ = _accuracy(changed, task, old_data[1])
-    new_accuracy, new_examples = _accuracy(changed, task, new_data)
-    before, placed = (
-        model.space.named_prototypes()[task],
-        changed.space.named_prototypes()[task],
-    )
+    old_before, old_examples = _accuracy(model, old_data[0])
+    old_after, _ = _accuracy(changed, old_data[1])
+    new_accuracy, new_examples = _accuracy(changed, new_data)
+    before, placed = model.placed, changed.placed
     report = ClassChange(
         how=how,
         classes=classes,
@@ -128,57 +134,38 @@ def report_change(
         max_cosine_before=before.certificate.max_cosine,
         max_cosine=placed.certificate.max_cosine,
     )
-    nearest = (
-        [_nearest(before.num_classes, placed)] if placed.num_classes > before.num_classes else []
+    report = replace(
+        report, notes=(*report.findings(), *notes, *_nearest(before.num_classes, placed))
     )
-    report = replace(report, notes=(*_findings(report), *notes, *nearest))
-    if changed.folder is not None and how == "train":
-        write_json(changed.folder / NEW_CLASSES, report.to_dict())
-    elif changed.folder is not None:
-        store_model(changed, model, report.to_dict())
+    folder = changed.run.folder
+    if folder is not None and how == "train":
+        write_json(folder / NEW_CLASSES, report.to_dict())
+    elif folder is not None:
+        store_model(changed.run, model.run, report.to_dict())
     if report.lost is not None and report.lost > NOTABLE:
-        warnings.warn(
-            report.notes[0], UserWarning, stacklevel=3
-        )  # at whoever called the public function
-    return Changed(changed, report)
+        # at whoever called the public function
+        warnings.warn(report.notes[0], UserWarning, stacklevel=3)
+    return Changed(changed.run, report)
 
 
-def _findings(change: ClassChange) -> Iterator[str]:
-    """Yield what the old classes lost, where it is notable or not known, and that new ones were not
-    learned.
-    """
-    if change.old_before is None or change.old_after is None:
-        if change.how != "rename":
-            yield "What the old classes lost is not measured: pass examples of them as old_valid."
-    elif change.old_before - change.old_after > NOTABLE:
-        yield (
-            f"The old classes lost {100 * (change.old_before - change.old_after):.1f} points "
-            "of accuracy: "
-            f"{100 * change.old_before:.1f} % before, {100 * change.old_after:.1f} % now."
-        )
-    if change.how == "train" and change.new_accuracy is not None and change.new_accuracy < 0.5:
-        right = f"{100 * change.new_accuracy:.1f} %"
-        yield f"The new classes are right in {right} only. Train longer or at a higher rate."
-
-
-def _accuracy(model: Run, task: str, data: Split | None) -> tuple[float | None, int]:
-    """Return the accuracy of one task and the number of labels that are there; None where there are
+def _accuracy(model: SphereRun, data: Split | None) -> tuple[float | None, int]:
+    """Return the accuracy of the task and the number of labels that are there; None where there are
     none.
     """
-    count = 0 if data is None else int((data.targets[task] >= 0).sum())
+    count = 0 if data is None else int((data.targets[model.task] >= 0).sum())
     if data is None or not count:
         return None, 0
-    space = model.space
-    measures = evaluate(model.network, space, (data.inputs, data.targets))
-    return measures[space.metric_name(task, "accuracy")], count
+    measures = evaluate(model.run.network, model.space, (data.inputs, data.targets))
+    return measures[model.space.metric_name(model.task, "accuracy")], count
 
 
-def _nearest(old: int, placed: Prototypes) -> str:
+def _nearest(old: int, placed: Prototypes) -> Iterator[str]:
     """Say which new class is nearest to an old one; the first ``old`` classes are the old ones."""
-    cosines = placed.vectors[old:] @ placed.vectors[:old].T
-    new, near = divmod(int(cosines.argmax()), old)
-    names = names_or_numbers(placed.names, placed.num_classes)
-    return (
-        f'"{names[old + new]}" is nearest to an old class, "{names[near]}" (cosine '
-        f"{cosines.max():.3f})."
-    )
+    if placed.num_classes > old:
+        cosines = placed.vectors[old:] @ placed.vectors[:old].T
+        new, near = divmod(int(cosines.argmax()), old)
+        names = names_or_numbers(placed.names, placed.num_classes)
+        yield (
+            f'"{names[old + new]}" is nearest to an old class, "{names[near]}" '
+            f"(cosine {cosines.max():.3f})."
+        )

@@ -5,7 +5,7 @@ any form.
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -13,14 +13,14 @@ from torch import Tensor, nn
 from hyperproto._core.checks import check_integer, check_names, choose
 from hyperproto._core.errors import InputError, InputTypeError, arg
 from hyperproto._core.files import as_path, filling, write_json, write_json_lines
-from hyperproto.data import Arrays, Split, as_examples
+from hyperproto.data import Arrays, Examples, Split, as_examples
 from hyperproto.data.source import draw_rows, select
 from hyperproto.evaluation.run_data import open_run
 from hyperproto.models import FeatureBackbone
 from hyperproto.prototypes import Prototypes
 from hyperproto.spaces import OutputSpace, Space
 from hyperproto.spaces.output_space import by_name
-from hyperproto.tasks import MISSING, Task, indexed
+from hyperproto.tasks import MISSING, indexed
 from hyperproto.training import Run, load, read_run
 from hyperproto.training.checkpoint import weights_of, write_tensors
 from hyperproto.training.folder import prototype_files
@@ -31,48 +31,64 @@ AnyModel = Run | tuple[nn.Module, OutputSpace] | str | Path
 NEW_CLASSES = "new_classes.json"  # the report in the folder of a run
 
 
-def open_sphere(run: AnyModel, task: str | None) -> tuple[Run, Space, str]:
-    """Return a run, its space, and the name of a class task (default: the only one).
+class SphereRun(NamedTuple):
+    """A run, its space, and which of its tasks has the classes that change."""
 
-    The run may be given as such, by its folder, or as a network with its space.
+    run: Run
+    space: Space
+    task: str
+
+    @property
+    def placed(self) -> Prototypes:
+        """The prototypes of the classes that change."""
+        return self.space.named_prototypes()[self.task]
+
+    def changed(
+        self, prototypes: Prototypes, former: Sequence[int], folder: str | Path | None
+    ) -> "SphereRun":
+        """Return the run with other prototypes, as :func:`with_prototypes` takes them, and where
+        it is to be stored.
+        """
+        space = with_prototypes(self.space, self.task, prototypes, former)
+        run = replace(self.run, space=space, folder=None if folder is None else Path(folder))
+        return SphereRun(run, space, self.task)
+
+
+def open_sphere(model: AnyModel, task: str | None) -> SphereRun:
+    """Return a run given as such, by its folder, or as a network with its space, and the name of a
+    class task (default: the only one).
     """
-    if isinstance(run, str | Path):
-        record = read_run(run)
-        network, opened = load(run)
-        run = Run(network, opened, Path(run), record.history, record.settings.get("monitor"))
-    elif isinstance(run, tuple) and len(run) == 2 and isinstance(run[0], nn.Module):
-        run = Run(*run)
-    if not isinstance(run, Run):
-        raise InputTypeError(
-            "run", "be a run, its folder, or a pair (network, space)", type(run).__name__
-        )
-    space = run.space
+    run = load(model) if isinstance(model, str | Path) else model
+    try:
+        network, space = run
+    except (TypeError, ValueError):
+        rule = "be a run, its folder, or a pair (network, space)"
+        raise InputTypeError("run", rule, type(model).__name__) from None
     if not isinstance(space, Space):
         advice = "Other spaces learn their classes: train again, or use hp.Space."
-        raise InputTypeError(
-            "The space", "be a sphere with fixed prototypes", type(space).__name__, advice
-        )
+        rule = "be a sphere with fixed prototypes"
+        raise InputTypeError("The space", rule, type(space).__name__, advice)
     names = {name: name for name in indexed(space.tasks)}
     if task is None and len(names) != 1:
         listed = ", ".join(f'"{name}"' for name in names) or "none"
         raise InputError("task", "name one of several class tasks", "none", f"There are {listed}.")
-    return run, space, next(iter(names)) if task is None else choose(task, names, what="class task")
+    chosen = next(iter(names)) if task is None else choose(task, names, what="class task")
+    return SphereRun(run if isinstance(run, Run) else Run(network, space), space, chosen)
 
 
 def store_model(run: Run, before: Run, report: dict[str, Any]) -> None:
     """Write the folder of a run that was made from another without training, and a report."""
     assert run.folder is not None
-    config: dict[str, Any] = {
-        "settings": {"epochs": len(run.history)},
-        "data": {"train": 0, "valid": None},
-    }
-    config |= {"preprocessing": None, "spec": None}
-    config |= {} if before.folder is None else read_run(before.folder).config
-    own = {
-        key: value
-        for key, value in config.items()
-        if key not in ("format", "network", "space", "versions")
-    }
+    described = describe_run(
+        run.network,
+        run.space,
+        settings={"epochs": len(run.history)},
+        data={"train": 0, "valid": None},
+        preprocessing=None,
+        spec=None,
+    )
+    if before.folder is not None:
+        described = read_run(before.folder).config | describe_run(run.network, run.space)
     with filling(run.folder, "config.json") as place:
         for path, prototypes in prototype_files(place, run.space).items():
             prototypes.save(path)
@@ -80,7 +96,7 @@ def store_model(run: Run, before: Run, report: dict[str, Any]) -> None:
         write_json_lines(place / "epochs.jsonl", run.history)
         write_json(place / "metrics.json", run.metrics)
         write_json(place / NEW_CLASSES, report)
-        write_json(place / "config.json", describe_run(run.network, run.space, **own))
+        write_json(place / "config.json", described)
 
 
 def with_prototypes(
@@ -97,17 +113,10 @@ def with_prototypes(
     Class j was class ``former[j]``; those after them are new, and get the mean of the class
     weights, where there are any.
     """
-    placed = space.named_prototypes()
-    weights = indexed(space.tasks)[task].class_weight
-    if isinstance(weights, tuple):
-        added = prototypes.num_classes - len(former)
-        mean = sum(weights) / len(weights)
-        weights = (*(weights[index] for index in former), *[mean] * added)
-    placed = placed | {task: prototypes}
-    tasks: dict[str, Task] = dict(space.tasks)
-    for name, value in indexed(tasks).items():
-        changes: Any = {"class_weight": weights, "labels": labels} if name == task else {}
-        tasks[name] = replace(value, classes=placed[name], **changes)
+    tasks = dict(space.tasks)
+    for name, placed in space.named_prototypes().items():
+        tasks[name] = tasks[name].with_prototypes(placed)
+    tasks[task] = space.tasks[task].with_prototypes(prototypes, former, labels)
     return space.with_tasks(tasks).to(prototypes.vectors.device)
 
 
@@ -122,32 +131,26 @@ def new_classes(
     if names is not None:
         return check_names(tuple(names))
     if labels is None:
-        raise InputError(
-            "labels", f"be given where {arg('names')} does not list the new classes", "neither"
-        )
+        rule = f"be given where {arg('names')} does not list the new classes"
+        raise InputError("labels", rule, "neither")
     listed = _as_list(labels)
-    if all(isinstance(label, str) for label in listed):
+    if {type(label) for label in listed} == {str}:
         return check_names(sorted(set(listed)))
     if old.names is not None:
+        rule = "be names, as the old classes have names"
         advice = f"Give labels as names, or list {arg('names')} too."
-        raise InputError(
-            "labels", "be names, as the old classes have names", f"{listed[0]!r}", advice
-        )
+        raise InputError("labels", rule, f"{listed[0]!r}", advice)
     last = max(check_integer(label, "labels", at_least=0) for label in listed)
     return tuple(range(old.num_classes, max(last, old.num_classes) + 1))
 
 
-def new_examples(
-    model: Run, task: str, classes: Sequence[str | int], inputs: Any, labels: Any
-) -> Split:
+def new_examples(model: SphereRun, classes: Sequence[str | int], inputs: Any, labels: Any) -> Split:
     """Return examples of new classes, by name or by ids that count on, with labels of every other
     task missing.
     """
     if labels is None:
         raise InputError("labels", "name the class of each example", "none")
-    assert isinstance(model.space, Space)
-    tasks, listed = model.space.tasks, _as_list(labels)
-    first = indexed(tasks)[task].num_classes
+    listed, first = _as_list(labels), model.placed.num_classes
     new = range(first, first + len(classes))
     id_of = dict(zip((*classes, *new), (*new, *new), strict=True))
     bad = [row for row, label in enumerate(listed) if label not in id_of]
@@ -156,20 +159,22 @@ def new_examples(
         got = f"{listed[bad[0]]!r} in row {bad[0]} ({len(bad)} of {len(listed)} rows)"
         raise InputError("labels", rule, got, f"Examples of old classes go into {arg('replay')}.")
     ids = torch.tensor([id_of[label] for label in listed], dtype=torch.int64)
-    blank = {name: torch.full(ids.shape, value.missing) for name, value in tasks.items()}
-    return Split(_as_inputs(inputs, model), blank | {task: ids})
+    blank = {
+        name: torch.from_numpy(task.encode([None] * len(ids)))
+        for name, task in model.space.tasks.items()
+    }
+    return Split(_as_inputs(inputs, model.run), blank | {model.task: ids})
 
 
 def _as_list(labels: Any) -> list[Any]:
     """Return labels as a list of Python's own strings and numbers."""
     if isinstance(labels, str):
-        raise InputTypeError(
-            "labels", "be a list, one label per example", f'one string, "{labels}"'
-        )
+        rule = "be a list, one label per example"
+        raise InputTypeError("labels", rule, f'one string, "{labels}"')
     return labels.tolist() if hasattr(labels, "tolist") else list(labels)
 
 
-def _as_inputs(inputs: Any, model: Run) -> Tensor:
+def _as_inputs(inputs: Any, run: Run) -> Tensor:
     """Return inputs as a tensor; files prepared, floating point in the precision of the network's
     weights.
 
@@ -177,42 +182,44 @@ def _as_inputs(inputs: Any, model: Run) -> Tensor:
     classes, too.
     """
     if isinstance(inputs, list | tuple) and inputs and isinstance(inputs[0], str | Path):
-        if model.folder is None:
-            advice = "A run's folder says how images are prepared."
-            raise InputTypeError(
-                "inputs", "be numbers for a model that has no folder", "paths", advice
-            )
-        data = open_run(model.folder).read_unlabeled([as_path(path) for path in inputs])[0]
-        inputs = data.inputs if isinstance(data, Arrays) else data.batch(torch.arange(len(data)))[0]
-    tensor, network = torch.as_tensor(inputs), model.network
+        inputs = _read_files(inputs, run.folder)
+    tensor, network = torch.as_tensor(inputs), run.network
     weight = next(network.parameters(), tensor)
-    tensor = (
-        tensor.to(weight.dtype)
-        if tensor.is_floating_point() and weight.is_floating_point()
-        else tensor
-    )
-    if tensor.ndim == 4 and model.folder is not None and isinstance(network, FeatureBackbone):
-        spec = read_run(model.folder).spec
+    if tensor.is_floating_point() and weight.is_floating_point():
+        tensor = tensor.to(weight.dtype)
+    if tensor.ndim == 4 and run.folder is not None and isinstance(network, FeatureBackbone):
+        spec = read_run(run.folder).spec
         if spec is not None and spec.network.freeze:
-            return torch.cat(
-                [rows for rows, _ in network_outputs(network, (tensor, {}), call=network.features)]
-            )
+            parts = network_outputs(network, (tensor, {}), call=network.features)
+            return torch.cat([rows for rows, _ in parts])
     return tensor
 
 
-def in_memory(data: Any, name: str, model: Run) -> Split | None:
+def _read_files(paths: Sequence[str | Path], folder: Path | None) -> Tensor:
+    """Return image files as the network of a stored run takes them."""
+    if folder is None:
+        advice = "A run's folder says how images are prepared."
+        rule = "be numbers for a model that has no folder"
+        raise InputTypeError("inputs", rule, "paths", advice)
+    data: Examples = open_run(folder).read_unlabeled([as_path(path) for path in paths])[0]
+    (found, _) = next(data.batches([torch.arange(len(data))]))
+    return found
+
+
+def in_memory(data: Any, name: str, run: Run) -> Split | None:
     """Return examples that are in memory, as the network takes them; a split, and None, as they
     are.
     """
     if data is None or isinstance(data, Split):
         return data
-    if isinstance(data, tuple) and len(data) == 2 and isinstance(data[0], list):
-        data = (_as_inputs(data[0], model), data[1])
+    match data:
+        case [[*files], targets]:
+            data = _as_inputs(files, run), targets
     dataset = as_examples(data, name=name)
     if not isinstance(dataset, Arrays):
         got, advice = type(dataset).__name__, "Stack a few of its examples."
         raise InputTypeError(name, "be a pair (inputs, targets) in memory", got, advice)
-    return Split(_as_inputs(dataset.inputs, model), by_name(dataset.targets))
+    return Split(_as_inputs(dataset.inputs, run), by_name(dataset.targets))
 
 
 def draw_replay(examples: Split, task: str, *, per_class: int, seed: int) -> Split:

@@ -2,7 +2,6 @@
 
 import copy
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -17,13 +16,13 @@ from hyperproto.evaluation.class_change import Changed, report_change
 from hyperproto.evaluation.class_examples import (
     NEW_CLASSES,
     AnyModel,
+    SphereRun,
     draw_replay,
     in_memory,
     moved_ids,
     new_classes,
     new_examples,
     open_sphere,
-    with_prototypes,
 )
 from hyperproto.prototypes.prototypes import class_ids, points_by_similarity
 from hyperproto.spaces import Space
@@ -34,10 +33,8 @@ from hyperproto.training.fit import kind_of
 from hyperproto.training.folder import RunFolder
 from hyperproto.training.outputs import stack_outputs
 
-MOST_COSINE, PUSH_STEPS = (
-    0.0,
-    100,
-)  # of a new class that is trained, to any other, where there is room
+MOST_COSINE = 0.0  # of a new class that is trained, to any other, where there is room
+PUSH_STEPS = 100
 NO_DIRECTION = 1e-6  # a mean of unit vectors shorter than this has none
 
 
@@ -111,30 +108,32 @@ def add_classes(
     choose(how, dict.fromkeys(("auto", "mean", "train", "prior")), what="way to add classes")
     if how == "auto":
         how = "prior" if prior is not None else "mean" if replay is None else "train"
-    model, space, task = open_sphere(run, task)
-    old = space.named_prototypes()[task]
+    model = open_sphere(run, task)
+    old = model.placed
     added = new_classes(old, labels, names)
-    examples = None if inputs is None else new_examples(model, task, added, inputs, labels)
-    replayed = in_memory(replay, "replay", model)
+    examples = None if inputs is None else new_examples(model, added, inputs, labels)
+    replayed = in_memory(replay, "replay", model.run)
     _check_arguments(how, examples, prior, replayed, settings)
-    points, method = _new_points(how, model, task, added, examples, prior)
+    points, method = _new_points(how, model, added, examples, prior)
     placed = old.append(len(added) if isinstance(added[0], int) else added, points, method=method)
-    space = with_prototypes(space, task, placed, range(old.num_classes))
-    changed = replace(model, space=space, folder=Path(folder) if folder else None)
-    if examples is not None and replayed is not None and how == "train":
+    changed = model.changed(placed, range(old.num_classes), folder)
+    if how == "train" and examples is not None and replayed is not None:
         per_class = check_integer(replay_per_class, "replay_per_class", at_least=1)
-        data = join(draw_replay(replayed, task, per_class=per_class, seed=seed), examples)
-        changed = _train(model, changed, data, settings | {"seed": seed})
-    old_data = replayed if old_valid is None else in_memory(old_valid, "old_valid", model)
-    new_data = examples if new_valid is None else new_examples(model, task, added, *new_valid)
-    notes = []
-    if old_valid is None and old_data is not None:
+        drawn = draw_replay(replayed, model.task, per_class=per_class, seed=seed)
+        trained = _train(model.run, changed.run, join(drawn, examples), settings | {"seed": seed})
+        changed = changed._replace(run=trained)
+    old_data, new_data, notes = replayed, examples, []
+    if old_valid is not None:
+        old_data = in_memory(old_valid, "old_valid", model.run)
+    elif old_data is not None:
         notes.append(
             "Old classes are measured on what could be replayed, which may have been trained on."
         )
-    if new_valid is None and new_data is not None:
+    if new_valid is not None:
+        new_data = new_examples(model, added, *new_valid)
+    elif new_data is not None:
         notes.append("New classes are measured on the very examples given.")
-    return report_change(how, added, model, changed, task, (old_data, old_data), new_data, notes)
+    return report_change(how, added, model, changed, (old_data, old_data), new_data, notes)
 
 
 def remove_classes(
@@ -161,23 +160,21 @@ def remove_classes(
     folder : path, optional
         Where to store the new run, for ``load``.
     """
-    model, space, task = open_sphere(run, task)
-    old = space.named_prototypes()[task]
+    model = open_sphere(run, task)
+    old = model.placed
     removed = class_ids(old.names, old.num_classes, classes)
-    before = after = in_memory(old_valid, "old_valid", model)
     kept = [index for index in range(old.num_classes) if index not in removed]
+    before = after = in_memory(old_valid, "old_valid", model.run)
     if before is not None:
-        former = torch.tensor(kept)
-        ids = moved_ids(former, old.num_classes)[before.targets[task].long()]
-        after = Split(before.inputs, before.targets | {task: ids})
-        before = Split(
-            before.inputs, before.targets | {task: former[ids].masked_fill(ids < 0, MISSING)}
+        former, labels = torch.tensor(kept), before.targets[model.task].long()
+        ids = moved_ids(former, old.num_classes)[labels]
+        there = labels.masked_fill(ids < 0, MISSING)
+        before, after = (
+            Split(before.inputs, before.targets | {model.task: target}) for target in (there, ids)
         )
-    placed = old.remove(classes)
-    space = with_prototypes(space, task, placed, kept)
-    changed = replace(model, space=space, folder=Path(folder) if folder else None)
+    changed = model.changed(old.remove(classes), kept, folder)
     names = tuple(index if old.names is None else old.names[index] for index in removed)
-    return report_change("remove", names, model, changed, task, (before, after))
+    return report_change("remove", names, model, changed, (before, after))
 
 
 def rename_classes(
@@ -192,17 +189,15 @@ def rename_classes(
 
     ``run``, ``task`` and ``folder`` are as for :func:`add_classes`.
     """
-    model, space, task = open_sphere(run, task)
-    placed = space.named_prototypes()[task].rename(names)
-    space = with_prototypes(space, task, placed, range(placed.num_classes))
-    changed = replace(model, space=space, folder=Path(folder) if folder else None)
-    return report_change("rename", tuple(names.values()), model, changed, task)
+    model = open_sphere(run, task)
+    placed = model.placed.rename(names)
+    changed = model.changed(placed, range(placed.num_classes), folder)
+    return report_change("rename", tuple(names.values()), model, changed)
 
 
 def _new_points(
     how: str,
-    model: Run,
-    task: str,
+    model: SphereRun,
     added: Sequence[str | int],
     examples: Split | None,
     prior: object | None,
@@ -210,21 +205,15 @@ def _new_points(
     """Return where the prototypes of new classes go, shape (len(added), axes), and how that was
     found.
     """
-    assert isinstance(model.space, Space)
-    old = model.space.named_prototypes()[task]
-    if how == "prior":
-        names = (
-            None
-            if old.names is None or isinstance(added[0], int)
-            else (*old.names, *map(str, added))
-        )
+    old, task = model.placed, model.task
+    if examples is None or how == "prior":
+        names = None if old.names is None else (*old.names, *map(str, added))
         # a point far from the others would be better separated, and no output would come near it
         # untrained
         points = points_by_similarity(old, names, len(added), prior)
         return points, "among the classes that a prior finds similar"
-    assert examples is not None
-    groups = examples.targets[task] - old.num_classes
-    points = mean_directions(model.network, model.space, task, examples.inputs, groups, len(added))
+    groups, network = examples.targets[task] - old.num_classes, model.run.network
+    points = mean_directions(network, model.space, task, examples.inputs, groups, len(added))
     points = points.to(old.vectors.device)
     if how == "mean":
         return points, "at the mean of examples"
@@ -240,10 +229,10 @@ def _train(model: Run, changed: Run, data: Split, settings: dict[str, Any]) -> R
     if model.folder is not None:
         record = read_run(model.folder)
         options["preprocessing"], spec = record.preprocessing, record.spec
-    pair = (data.inputs, data.targets)
     if changed.folder is not None:
         cut_off = not (changed.folder / NEW_CLASSES).is_file()  # or not started
         options |= {"folder": RunFolder(changed.folder, spec), "resume": cut_off}
+    pair = (data.inputs, data.targets)
     return fit(copy.deepcopy(model.network), changed.space, pair, **options)
 
 
@@ -261,10 +250,8 @@ def mean_directions(
     bad = (lengths < NO_DIRECTION).nonzero().flatten()
     if len(bad):
         examples = int((groups == bad[0]).sum())
-        got = (
-            f"{examples} examples without one for new class {int(bad[0])} ({len(bad)} of {count} "
-            "classes)"
-        )
+        which = f"new class {int(bad[0])} ({len(bad)} of {count} classes)"
+        got = f"{examples} examples without one for {which}"
         raise InputError("Each new class", "have examples whose outputs agree on a direction", got)
     return normalize(sums)
 
@@ -298,11 +285,8 @@ def _check_arguments(
 ) -> None:
     """Refuse arguments that a way lacks, or that have no part in it."""
     if how != "prior" and examples is None:
-        rule, advice = (
-            f'be examples of the new classes for how="{how}"',
-            'Without examples use how="prior".',
-        )
-        raise InputError("inputs", rule, "none", advice)
+        rule = f'be examples of the new classes for how="{how}"'
+        raise InputError("inputs", rule, "none", 'Without examples use how="prior".')
     if (prior is None) == (how == "prior"):
         raise InputError("prior", 'be given for how="prior", and only for it', f'how="{how}"')
     if how == "train" and replay is None:

@@ -325,6 +325,20 @@ class Classes(Task):
         weights = counts.sum() / ((counts > 0).sum() * counts.clamp_min(1))
         return replace(self, class_weight=tuple(weights.where(counts > 0, 1.0).tolist()))
 
+    def with_prototypes(
+        self, placed: Any, former: Sequence[int] | None = None, labels: Any = None
+    ) -> Self:
+        """Return the task around other prototypes; new classes get the mean of the class weights,
+        where there are any.
+        """
+        if former is None:
+            return replace(self, classes=placed)
+        weights = self.class_weight
+        if isinstance(weights, tuple):
+            mean, added = sum(weights) / len(weights), placed.num_classes - len(former)
+            weights = (*(weights[index] for index in former), *[mean] * added)
+        return replace(self, classes=placed, class_weight=weights, labels=labels)
+
     # -- the sphere ----------------------------------------------------------------------------
 
     @property

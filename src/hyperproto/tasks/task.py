@@ -12,7 +12,7 @@ A new kind of target is one file with a task and its head, and one entry in
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
 from math import inf
@@ -132,6 +132,16 @@ class Task(ABC):
     def is_open(self) -> bool:
         """Whether it takes something from all training targets that nobody gave it yet."""
         return False
+
+    def with_prototypes(
+        self, placed: Any, former: Sequence[int] | None = None, labels: Any = None
+    ) -> Self:
+        """Return the task around other prototypes, where it has any.
+
+        Where its classes change, class j was class ``former[j]``, those after them are new, and
+        ``labels`` are its classes where they are no strings.
+        """
+        return self
 
     def balanced(self, targets: Tensor, weight: Tensor | None = None) -> Task:
         """Return the task with what it takes from all training targets, by the weight of each."""
