@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from hyperproto._core.schema import check_choices
+from hyperproto._core.checks import check_choices
 from hyperproto.data import Source
 from hyperproto.prototypes import Prototypes
 from hyperproto.spaces import TaskSpace

@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal, Self
 
-from hyperproto._core.checks import check_finite_number, check_integer, choose
+from hyperproto._core.checks import check_choices, check_finite_number, check_integer, choose
 from hyperproto._core.errors import InputError, arg
-from hyperproto._core.schema import check_choices, from_plain
+from hyperproto._core.schema import from_plain
 from hyperproto.defaults import INFERENCE_BATCH_SIZE, MOMENTUM
 
 
@@ -104,23 +104,20 @@ class TrainSettings:
     """
 
     def __post_init__(self) -> None:
-        for name, least in (
-            ("epochs", 1),
-            ("batch_size", 1),
-            ("seed", 0),
-            ("accumulate", 1),
-            ("patience", 1),
+        """Check each number that is given, and store it as a number of Python's own."""
+        numbers: dict[str, float] = {}
+        for name in ("epochs", "batch_size", "seed", "accumulate", "patience"):
+            if (value := getattr(self, name)) is not None:
+                numbers[name] = check_integer(value, name, at_least=int(name != "seed"))
+        for name, limit in (
+            ("lr", "above"),
+            ("momentum", "at_least"),
+            ("weight_decay", "at_least"),
         ):
-            self._check(name, check_integer, at_least=least)
-        self._check("lr", check_finite_number, above=0)
-        self._check("momentum", check_finite_number, at_least=0)
-        self._check("weight_decay", check_finite_number, at_least=0)
+            if (value := getattr(self, name)) is not None:
+                numbers[name] = check_finite_number(value, name, **{limit: 0.0})
+        vars(self).update(numbers)
         check_choices(self)
-
-    def _check(self, name: str, check: Callable[..., float], **limits: float) -> None:
-        """Check a number that is given, and store it as a number of Python's own."""
-        if getattr(self, name) is not None:
-            object.__setattr__(self, name, check(getattr(self, name), name, **limits))
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
@@ -129,18 +126,17 @@ class TrainSettings:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, as a run's config stores them."""
-        return asdict(self)
+        return dict(vars(self))
 
     def but(self, **values: Any) -> Self:
         """Return the settings with other values for some fields."""
-        known = asdict(self)
         for name in values:
-            choose(name, known, what=f"field of {type(self).__name__}")
+            choose(name, vars(self), what=f"field of {type(self).__name__}")
         return replace(self, **values)
 
     def resolve(self, **chosen: Any) -> "ResolvedSettings":
         """Return the settings with what is chosen where they are None."""
-        own = {name: value for name, value in self.to_dict().items() if value is not None}
+        own = {name: value for name, value in vars(self).items() if value is not None}
         return ResolvedSettings(**chosen | own)
 
 

@@ -86,7 +86,7 @@ def test_a_port_that_is_taken_is_a_sentence(capsys, exported):  # noqa: F811
 
 @pytest.mark.parametrize("epochs", [1, 30, 31, 119, 300])
 def test_many_epochs_get_few_lines(capsys, epochs):
-    log = EpochLog(ProgressBar(), epochs, lines=True)
+    log = EpochLog(ProgressBar(), epochs)
     for epoch in range(epochs):
         log.add({"epoch": epoch, "loss": 1.0, "lr": 0.1, "valid": {}})
     lines = capsys.readouterr().out.splitlines()

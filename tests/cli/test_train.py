@@ -17,7 +17,7 @@ from safetensors.torch import load_file
 import hyperproto as hp
 from hyperproto.spec import SCHEDULES
 from hyperproto.training import read_run
-from hyperproto.training.loop import Loop
+from hyperproto.training.keeper import Keeper
 from tests.cli.test_cli import run
 from tests.data import layouts
 from tests.training.test_spec import numbers_table
@@ -300,7 +300,9 @@ def test_digits_are_trained_stored_and_resumed_like_everything_else(capsys):
 
 
 def test_ctrl_c_says_by_which_command_to_go_on(capsys, tmp_path, monkeypatch):
-    monkeypatch.setattr(Loop, "_validate", lambda self: signal.raise_signal(signal.SIGINT) or {})
+    end_epoch = Keeper.end_epoch
+    interrupted = lambda *given: signal.raise_signal(signal.SIGINT) or end_epoch(*given)  # noqa: E731
+    monkeypatch.setattr(Keeper, "end_epoch", interrupted)
     code, _, err = run(
         capsys, "train", "--epochs", "2", "--dim", "3", "--folder", str(tmp_path / "mine")
     )
@@ -398,16 +400,16 @@ def test_a_run_is_trained_longer_and_that_to_the_same_bits(capsys, tmp_path, mon
         for epoch in range(2, 5)
     ]
     assert [record["lr"] for record in history[2:]] == pytest.approx(expected)
-    end_epoch = Loop._save
+    save = Keeper.save
     calls = []
 
-    def cut(self, losses, epoch, step):
-        end_epoch(self, losses, epoch, step)
+    def cut(self, run, losses, epoch, step):
+        save(self, run, losses, epoch, step)
         calls.append(epoch)
         if epoch == 4:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(Loop, "_save", cut)
+    monkeypatch.setattr(Keeper, "save", cut)
     assert run(capsys, "train", "--resume", "cut", "--epochs", "5")[0] == 130
     monkeypatch.undo()
     monkeypatch.chdir(tmp_path)

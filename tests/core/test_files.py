@@ -14,7 +14,7 @@ import pytest
 import torch
 
 import hyperproto as hp
-from hyperproto._core.errors import HyperprotoError, InputError, StorageError
+from hyperproto._core.errors import HyperprotoError, InputError, MissingDataError, StorageError
 from hyperproto._core.files import (
     filling,
     owning,
@@ -347,8 +347,9 @@ def test_a_pipe_is_not_waited_for(tmp_path, name):
         lambda: (signal.alarm(10), READERS[name](tmp_path / name))
     )  # which ends what does not return
     assert os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]) == 1
-    with pytest.raises(InputError, match=f'{name}" must be a file; got a pipe or a device'):
+    with pytest.raises((InputError, MissingDataError)) as caught:
         READERS[name](tmp_path / name)
+    assert name in caught.value.argument
 
 
 PATHS = {

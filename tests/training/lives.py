@@ -18,7 +18,7 @@ from torch import nn
 from torch.utils.data import Dataset
 
 import hyperproto as hp
-from hyperproto.training import checkpoint, distributed
+from hyperproto.training import checkpoint, steps
 
 KINDS = ("plain", "wobbly data", "learning space", "accumulation")
 LIVES = 4  # after so many deaths a run may live to its end
@@ -131,7 +131,7 @@ def doom(countdown: int) -> None:
 
         setattr(holder, name, wrapped)
 
-    around(distributed.Gradients, "__call__")
+    around(steps.Gradients, "__call__")
     around(os, "replace")
     torn(checkpoint, "save_file", 1)
 

@@ -5,7 +5,7 @@ import torch
 
 from hyperproto._core.errors import InputError
 from hyperproto.training.checkpoint import Checkpoint, TrainState, read_checkpoint
-from hyperproto.training.distributed import LossSum, Machine
+from hyperproto.training.steps import LossSum, Machine
 from tests.training.conftest import make_network
 
 

@@ -1,6 +1,6 @@
 import torch
 
-from hyperproto.training.distributed import seed_draws
+from hyperproto.training.steps import seed_draws
 
 
 def test_a_seed_gives_what_torchs_own_gives_and_notes_nothing_for_devices_that_are_not_there(

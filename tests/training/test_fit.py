@@ -11,7 +11,7 @@ import hyperproto as hp
 from hyperproto._core.errors import InputError
 from hyperproto.data import Arrays, Batches
 from hyperproto.training import loop
-from hyperproto.training.distributed import LossSum
+from hyperproto.training.steps import LossSum
 from tests.training.conftest import make_blobs, make_network
 
 
@@ -473,10 +473,10 @@ def test_fit_counts_the_classes_of_balanced_tasks(tmp_path):
         == (40 / 90, 40 / 15, 40 / 15)
     )
     fresh = hp.Space(3, hp.Classes(3, class_weight="balanced"))
-    with pytest.raises(
-        ValueError, match="`class_weight` must be numbers for data that are not in memory"
-    ):
+    with pytest.raises(InputError) as caught:
         hp.fit(make_network(), fresh, TensorDataset(inputs, labels), epochs=1, progress=False)
+    assert caught.value.argument == "Tasks"
+    assert caught.value.rule == "leave nothing open for data that are not in memory"
 
 
 @pytest.mark.parametrize("more", [{}, {"accumulate": 3}])

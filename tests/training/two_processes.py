@@ -10,7 +10,7 @@ from pathlib import Path
 import torch
 
 import hyperproto as hp
-from hyperproto.training import distributed
+from hyperproto.training import keeper, steps
 from tests.training.conftest import make_blobs, make_network
 
 
@@ -22,7 +22,7 @@ def check_resuming(folder: Path, space: hp.Space, data: object) -> None:
     """Batch statistics and random numbers differ between processes; resuming gives each its own
     back.
     """
-    distributed.AGREE_EVERY = 3
+    keeper.AGREE_EVERY = 3
 
     def train(name: str, cut: int = -1, **more: object) -> None:
         torch.manual_seed(0)
@@ -71,7 +71,7 @@ def main(path: str, reduction: str) -> None:
     )  # each process in parts, against one whole batch
     run = hp.fit(network, space, data, valid=data, accumulate=parts, **settings)
     # they did work together
-    assert distributed.Machine.here().processes == int(os.environ.get("WORLD_SIZE", "1"))
+    assert steps.Machine.here().processes == int(os.environ.get("WORLD_SIZE", "1"))
     few = hp.evaluate(
         network, space, (data.inputs[:1], {k: v[:1] for k, v in data.targets.items()})
     )

@@ -8,10 +8,11 @@ import math
 import operator
 import os
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from difflib import get_close_matches
+from functools import lru_cache
 from numbers import Real
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 from .errors import InputError, InputTypeError, NonFiniteError
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 T = TypeVar("T")
+type_hints: Callable[[Any], dict[str, Any]] = lru_cache(get_type_hints)
 
 
 def check_integer(
@@ -93,6 +95,15 @@ def choose(name: str, options: Mapping[str, T], *, what: str) -> T:
         return options[name]
     except (KeyError, TypeError):
         raise unknown_choice(name, options, what=what) from None
+
+
+def check_choices(values: object) -> None:
+    """Check that every field of a dataclass that is a Literal holds one of its values."""
+    for name, hint in type_hints(type(values)).items():
+        for part in (hint, *get_args(hint)):
+            value = getattr(values, name)
+            if get_origin(part) is Literal and (value is not None or part is hint):
+                choose(value, dict.fromkeys(get_args(part)), what=name.replace("_", " "))
 
 
 def check_integers(

@@ -34,21 +34,26 @@ def derive_seed(seed: int, *keys: int | str) -> int:
     return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little") >> 1
 
 
-def join_process_group() -> None:
-    """Join the group of processes, where there are several and it has not happened yet."""
-    if started_processes() == 1:
-        return
+def join_group() -> tuple[int, int]:
+    """Return which process this is and how many there are, after joining those that were started
+    together, where that has not happened yet.
+    """
     import torch
 
-    # its defaults keep the group that is there when it is imported: before there is one
-    import torch.distributed.nn
+    distributed = torch.distributed
+    if started_processes() > 1:
+        # its defaults keep the group that is there when it is imported: before there is one
+        import torch.distributed.nn
 
-    if not torch.distributed.is_initialized():
-        device = own_device()
-        if device.index is not None:
-            torch.accelerator.set_device_index(device.index)
-        torch.distributed.init_process_group()
-        atexit.register(_leave)
+        if not distributed.is_initialized():
+            device = own_device()
+            if device.index is not None:
+                torch.accelerator.set_device_index(device.index)
+            distributed.init_process_group()
+            atexit.register(_leave)
+    if not (distributed.is_available() and distributed.is_initialized()):
+        return 0, 1
+    return distributed.get_rank(), distributed.get_world_size()
 
 
 def own_device() -> "torch.device":
@@ -71,18 +76,13 @@ def is_first() -> bool:
 
 def from_first(make: Callable[[], T]) -> T:
     """Return what the first process makes; the others receive it."""
-    join_process_group()
+    rank, processes = join_group()
+    if processes == 1:
+        return make()
     import torch
 
-    distributed = torch.distributed
-    if not (
-        distributed.is_available()
-        and distributed.is_initialized()
-        and distributed.get_world_size() > 1
-    ):
-        return make()
-    box = [make() if distributed.get_rank() == 0 else None]
-    distributed.broadcast_object_list(box, src=0)
+    box = [make() if rank == 0 else None]
+    torch.distributed.broadcast_object_list(box, src=0)
     made: T = box[0]  # type: ignore[assignment]  # received by now
     return made
 

@@ -12,17 +12,11 @@ REFRESH = 0.1  # seconds between updates: updating more often costs more than it
 
 
 class ProgressBar:
-    """What :func:`progress_bar` gives; every method does nothing where no bar is shown."""
+    """What :func:`progress_bar` gives; every method does nothing where no bar is ``shown``."""
 
     def __init__(self, bar: Any = None, task: Any = None) -> None:
         self._bar, self._task, self._due = bar, task, 0.0
-
-    @property
-    def shown(self) -> bool:
-        """Whether there is a bar at all; callers can skip computing what only
-        the bar would show.
-        """
-        return self._bar is not None
+        self.shown = bar is not None
 
     def update(
         self,
@@ -35,7 +29,7 @@ class ProgressBar:
         """Show how much is completed, at most ten times a second; a callable ``note`` is called
         only then.
         """
-        if self._bar is None or (now := time.monotonic()) < self._due:
+        if not self.shown or (now := time.monotonic()) < self._due:
             return
         self._due = now + REFRESH
         fields = {} if note is None else {"note": note() if callable(note) else note}
@@ -45,7 +39,7 @@ class ProgressBar:
 
     def print(self, line: str) -> None:
         """Print a line above the bar."""
-        if self._bar is not None:
+        if self.shown:
             self._bar.console.print(line, highlight=False)
 
 

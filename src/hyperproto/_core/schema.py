@@ -4,21 +4,17 @@ out is typed.
 
 import dataclasses
 import sys
-from collections.abc import Callable, Mapping
-from functools import lru_cache
+from collections.abc import Mapping
 from numbers import Real
 from types import NoneType, UnionType
-from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin
 
-from .checks import check_finite_number, check_integer, choose, unknown_choice
+from .checks import check_finite_number, check_integer, choose, type_hints, unknown_choice
 from .errors import HyperprotoError, InputError, InputTypeError
 
 T = TypeVar("T")
 
 PLAIN = {str: "be text", bool: "be true or false", dict: "be a mapping from names to values"}
-
-
-_hints: Callable[[Any], dict[str, Any]] = lru_cache(get_type_hints)
 
 
 def from_plain(kind: type[T], values: Any, *, newer: bool = False) -> T:
@@ -42,7 +38,7 @@ def from_plain(kind: type[T], values: Any, *, newer: bool = False) -> T:
     for name, item in known.items():
         if name not in values and item.default is item.default_factory is dataclasses.MISSING:
             raise InputError(name, f"be given for a {kind.__name__}")
-    hints = _hints(kind)
+    hints = type_hints(kind)
     return kind(
         **{name: typed(value, hints[name], name, newer=newer) for name, value in values.items()}
     )
@@ -66,13 +62,6 @@ def read_plain(kind: type[T], values: Any, where: str) -> T:
         raise InputError(
             where, f"be complete and unchanged ({error})", advice="It may have been edited."
         ) from None
-
-
-def check_choices(values: Any) -> None:
-    """Check that every field of a dataclass that is a Literal holds one of its values."""
-    for name, hint in _hints(type(values)).items():
-        if any(get_origin(part) is Literal for part in (hint, *get_args(hint))):
-            typed(getattr(values, name), hint, name)
 
 
 def typed(value: Any, hint: Any, name: str, *, newer: bool = False) -> Any:

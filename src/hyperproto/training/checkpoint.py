@@ -22,9 +22,8 @@ from hyperproto._core.files import Plain, replacing
 from hyperproto._core.processes import derive_seed
 from hyperproto._core.schema import check_format, read_plain
 from hyperproto.spaces import OutputSpace
-from hyperproto.training.distributed import LossSum, Machine
-from hyperproto.training.optimizer import AnyOptimizer
 from hyperproto.training.run import EpochRecord
+from hyperproto.training.steps import AnyOptimizer, LossSum, Machine
 
 FORMAT = "hyperproto.checkpoint/1"
 
@@ -137,7 +136,7 @@ class TrainState:
         if hasattr(module := getattr(torch, self.machine.device.type), "get_rng_state"):
             own["device"] = module.get_rng_state().cpu()
         processes = self.machine.gather((own, (0.0, 0) if losses is None else losses.read()))
-        if not self.machine.is_first:
+        if self.machine.rank > 0:
             return None
         tensors = weights_of(self.network, self.space) | self.optimizer_tensors()
         for name in own:

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import replace
-from functools import partial
 from os import PathLike
 from typing import Any, Literal
 
@@ -18,7 +17,6 @@ from hyperproto._core.checks import (
     choose,
 )
 from hyperproto._core.errors import InputError, InputTypeError, arg
-from hyperproto._core.processes import from_first
 from hyperproto._core.progress import progress_bar
 from hyperproto.data import Batches, Examples, as_examples
 from hyperproto.data.preprocessing import is_sparse
@@ -26,12 +24,14 @@ from hyperproto.defaults import SCHEDULE, InputKind, choose_rate, choose_steps, 
 from hyperproto.spaces import OutputSpace, Targets
 from hyperproto.spaces.output_space import by_name
 from hyperproto.spec import ResolvedSettings, TrainSettings
-from hyperproto.training.distributed import GracefulShutdown, Machine, move
+from hyperproto.training.checkpoint import TrainState
 from hyperproto.training.folder import RunFolder
+from hyperproto.training.keeper import Keeper
 from hyperproto.training.loop import Callback, EpochLog, Loop
-from hyperproto.training.optimizer import MakeOptimizer, build_optimizer, describe_optimizer
+from hyperproto.training.optimizer import MakeOptimizer, check_optimizer, describe_optimizer
 from hyperproto.training.outputs import measure
 from hyperproto.training.run import Run, describe_run
+from hyperproto.training.steps import AnyOptimizer, GradientDescent, Machine, move
 
 NORMS = (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)
 
@@ -110,8 +110,7 @@ def fit(
     if not isinstance(callbacks, Sequence) or not all(map(callable, callbacks)):
         rule = "be a list of functions of an epoch's record"
         raise InputTypeError("callbacks", rule, type(callbacks).__name__)
-    kinds = (network, nn.Module), (space, OutputSpace)
-    if not all(isinstance(given, kind) for given, kind in kinds):
+    if not all((isinstance(network, nn.Module), isinstance(space, OutputSpace))):
         got = f"{type(network).__name__} and {type(space).__name__}"
         raise InputTypeError(f"`fit` takes a network, then a space; got {got}.")
     if resume and folder is None:
@@ -132,14 +131,22 @@ def fit(
         first = first[:1]
     chosen = resolve_settings(given, space, len(examples), kind_of(first, preprocessing))
     machine = Machine.here(chosen.mixed_precision)
-    store = None if folder is None else RunFolder.at(folder)
-    with torch.random.fork_rng():
+    with torch.random.fork_rng(), ExitStack() as opened:
         network.to(machine.device)
         space.to(machine.device)
         z = _check_outputs(network, space, move(first, machine.device))
-        _check_monitor(chosen, space, z, restore_best=restore_best, has_valid=valid is not None)
-        descent = build_optimizer(optimizer, network, space, given, chosen)
-        if optimizer is not None:
+        if chosen.patience is not None or chosen.monitor is not None or restore_best:
+            _check_monitor(chosen, space, z, restore_best=restore_best, scored=scored)
+        parameters = [*network.parameters(), *space.parameters()]
+        if optimizer is None:
+            descent: AnyOptimizer = GradientDescent(
+                parameters,
+                lr=chosen.lr,
+                momentum=chosen.momentum,
+                weight_decay=chosen.weight_decay,
+            )
+        else:
+            descent = check_optimizer(optimizer, parameters, given)
             chosen = replace(chosen, lr=float(descent.param_groups[0]["lr"]))
         batches = Batches(
             examples,
@@ -151,41 +158,38 @@ def fit(
             least=_least_rows(chosen, network, examples, machine),
         )
         run = Run(network, space, monitor=chosen.monitor)
-        show = progress if machine.is_first else False
+        keeper = None
+        if folder is not None:
+            state = TrainState(network, space, descent, machine, chosen.seed)
+            keeper = Keeper(RunFolder.at(folder), state, checkpoint_seconds)
+            more = {} if optimizer is None else {"optimizer": describe_optimizer(descent)}
+            data = {"train": len(examples), "valid": None if scored is None else len(scored)}
+            prepared = getattr(preprocessing, "to_dict", lambda: preprocessing)()
+            about = {"settings": chosen.to_dict(), **more, "data": data, "preprocessing": prepared}
+            config = describe_run(network, space, **about)
+            opened.enter_context(keeper.opened(run, config, resume=resume))
+        show = progress if machine.rank == 0 else False
         total = chosen.epochs * len(batches)
-        checkpoint = shutdown = None
-        with ExitStack() as opened:
-            if store is not None:
-                opened.enter_context(store.held())
-                more = {} if optimizer is None else {"optimizer": describe_optimizer(descent)}
-                config = describe_run(
-                    network,
-                    space,
-                    settings=chosen.to_dict(),
-                    **more,
-                    data={"train": len(examples), "valid": None if scored is None else len(scored)},
-                    preprocessing=getattr(preprocessing, "to_dict", lambda: preprocessing)(),
-                )
-                # the other processes may have no such disk
-                checkpoint = from_first(partial(store.open, config, space, resume=resume))
-                shutdown = opened.enter_context(GracefulShutdown(checkpoint_seconds, machine))
-                run.folder = store.path if machine.is_first else None
-            bar = progress_bar("training", total, show=None if show == "lines" else show)
-            log = EpochLog(opened.enter_context(bar), chosen.epochs, lines=show == "lines")
-            Loop(
-                run,
-                chosen,
-                machine,
-                batches,
-                scored,
-                descent,
-                log,
-                sample_weight=weight,
-                callbacks=callbacks,
-                store=store,
-                shutdown=shutdown,
-                restore_best=restore_best,
-            ).train(checkpoint)
+        bar = opened.enter_context(
+            progress_bar("training", total, show=None if show == "lines" else show)
+        )
+        loop = Loop(
+            run,
+            chosen,
+            machine,
+            batches,
+            scored,
+            descent,
+            EpochLog(bar, chosen.epochs) if bar.shown or show == "lines" else None,
+            sample_weight=weight,
+            callbacks=callbacks,
+            keeper=keeper,
+            restore_best=restore_best,
+        )
+        for epoch in loop.epochs():
+            loop.train_epoch(epoch)
+            loop.end_epoch(epoch)
+        loop.finish()
     return run
 
 
@@ -205,22 +209,24 @@ def resolve_settings(
     """Return the settings with everything chosen: what they leave open follows from the space and
     the data.
     """
-    tasks = space.tasks.values()
-    classes = [task for task in tasks if task.reads == "index"]
-    largest = max(classes, key=lambda task: task.num_classes, default=None)
-    loss = "absolute" if any(task.loss == "absolute" for task in tasks) else "squared"
-    if space.on_sphere and largest is not None:
-        loss = largest.loss.name
-    elif space.on_sphere and loss == "squared" and "range" in {task.kind for task in tasks}:
-        loss = "squared_cosine"
-    num_classes = 0 if largest is None else largest.num_classes
+    loss, of_classes, num_classes, num_ranges = "squared", "", 0, 0
+    for task in space.tasks.values():
+        if task.reads != "index":
+            num_ranges += 1
+            if task.loss == "absolute":
+                loss = "absolute"
+            elif task.kind == "range" and space.on_sphere and loss == "squared":
+                loss = "squared_cosine"
+        elif task.num_classes > num_classes:
+            num_classes = task.num_classes
+            of_classes = task.loss.name if space.on_sphere else ""
     reduction, lr = choose_rate(
-        loss,
+        of_classes or loss,
         inputs,
         settings.reduction,
         on_sphere=space.on_sphere,
         num_classes=num_classes,
-        num_ranges=len(tasks) - len(classes),
+        num_ranges=num_ranges,
     )
     epochs, batch_size = choose_steps(num_examples, inputs)
     # on a CPU bf16 is slower, and emulated on old graphics cards
@@ -339,12 +345,17 @@ def _least_rows(
 
 @torch.no_grad()
 def _check_monitor(
-    settings: TrainSettings, space: OutputSpace, z: Tensor, *, restore_best: bool, has_valid: bool
+    settings: ResolvedSettings,
+    space: OutputSpace,
+    z: Tensor,
+    *,
+    restore_best: bool,
+    scored: Examples | None,
 ) -> None:
     """Say at once that a measure to monitor will not be there."""
-    given = {"patience": settings.patience, "monitor": settings.monitor}
-    for name, value in (given | {"restore_best": restore_best or None}).items():
-        if not has_valid and value is not None:
+    asked = {"patience": settings.patience, "monitor": settings.monitor}
+    for name, value in (asked | {"restore_best": restore_best or None}).items():
+        if scored is None and value is not None:
             rule = "be left out where there is no validation data to compare epochs by"
             raise InputError(name, rule, value)
     predicted: Targets = {}

@@ -27,8 +27,8 @@ from hyperproto.runtime.model import is_model
 from hyperproto.spaces import OutputSpace, TaskSpace
 from hyperproto.spec import RunSpec
 from hyperproto.training.checkpoint import fill_weights, read_tensors
-from hyperproto.training.distributed import use_channels_last
 from hyperproto.training.run import FORMAT, EpochRecord, Run, RunConfig, best_epoch
+from hyperproto.training.steps import use_channels_last
 
 CALIBRATION = "calibration.json"
 MOST = 2**24  # of any whole number: classes, columns, dimensions

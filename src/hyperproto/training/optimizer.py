@@ -1,93 +1,32 @@
-"""What takes the steps: stochastic gradient descent, or an optimizer that the caller makes."""
+"""An optimizer that the caller makes, in place of gradient descent."""
 
 import inspect
 import json
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
-from torch.optim.sgd import sgd
 
 from hyperproto._core.errors import InputError, InputTypeError
-from hyperproto.defaults import MOMENTUM
-from hyperproto.spec import ResolvedSettings, TrainSettings
+from hyperproto.spec import TrainSettings
+from hyperproto.training.steps import AnyOptimizer
 
-
-class GradientDescent:
-    """Stochastic gradient descent with momentum, by the function that takes the steps of
-    ``torch.optim.SGD``.
-
-    Any ``torch.optim.Optimizer`` loads torch's compiler when it is made, which takes longer than a
-    small fit and that nothing here uses (``python -m benchmarks startup``).
-    """
-
-    def __init__(self, parameters: list[nn.Parameter], **options: float) -> None:
-        self.param_groups: list[dict[str, Any]] = [{"params": parameters, **options}]
-        self.state: dict[nn.Parameter, dict[str, Any]] = {}
-
-    @torch.no_grad()
-    def step(self) -> None:
-        """Go one step downhill."""
-        (group,) = self.param_groups
-        moved = [parameter for parameter in group["params"] if parameter.grad is not None]
-        buffers = [self.state.get(parameter, {}).get("momentum_buffer") for parameter in moved]
-        options = {name: value for name, value in group.items() if name != "params"}
-        gradients = [parameter.grad for parameter in moved]
-        sgd(moved, gradients, buffers, **options, dampening=0, nesterov=False, maximize=False)
-        self.state |= {
-            parameter: {"momentum_buffer": each}
-            for parameter, each in zip(moved, buffers, strict=True)
-        }
-
-    def zero_grad(self) -> None:
-        """Forget the gradients."""
-        for parameter in self.param_groups[0]["params"]:
-            parameter.grad = None
-
-    def state_dict(self) -> dict[str, Any]:
-        """Return what is remembered, by the numbers of parameters."""
-        known = {parameter: index for index, parameter in enumerate(self.param_groups[0]["params"])}
-        return {"state": {known[parameter]: kept for parameter, kept in self.state.items()}}
-
-    def load_state_dict(self, stored: dict[str, Any]) -> None:
-        """Take back what :meth:`state_dict` returned."""
-        parameters = self.param_groups[0]["params"]
-        for index, kept in stored["state"].items():
-            device = parameters[index].device
-            self.state[parameters[index]] = {name: value.to(device) for name, value in kept.items()}
-
-
-AnyOptimizer: TypeAlias = Optimizer | GradientDescent
 MakeOptimizer: TypeAlias = Callable[[list[nn.Parameter]], Optimizer]
 EXAMPLE = "Pass a function of parameters: lambda parameters: torch.optim.AdamW(parameters, lr=1e-3)"
 
 
-def build_optimizer(
-    make: object,
-    network: nn.Module,
-    space: nn.Module,
-    given: TrainSettings,
-    chosen: ResolvedSettings,
-) -> AnyOptimizer:
-    """Return the optimizer of all parameters of a network and a space: by default that of the
-    settings as chosen; those given must not speak of another.
+def check_optimizer(
+    make: object, parameters: list[nn.Parameter], given: TrainSettings
+) -> Optimizer:
+    """Return the optimizer that a caller's function makes of some parameters; the settings that
+    were given must not speak of another.
     """
-    parameters = [*network.parameters(), *space.parameters()]
-    if make is None:
-        return GradientDescent(
-            parameters,
-            lr=chosen.lr,
-            momentum=chosen.momentum,
-            weight_decay=chosen.weight_decay,
-        )
     if not callable(make):
         rule = "be a function that makes one"
         raise InputTypeError("optimizer", rule, type(make).__name__, f"{EXAMPLE}.")
-    own = {"lr": None, "momentum": MOMENTUM, "weight_decay": None}
-    for name, default in own.items():
-        if getattr(given, name) != default:
+    for name in ("lr", "momentum", "weight_decay"):
+        if getattr(given, name) != getattr(TrainSettings, name):
             rule = "be left out with `optimizer`, which has its own"
             raise InputError(name, rule, getattr(given, name))
     built = make([parameter for parameter in parameters if parameter.requires_grad])

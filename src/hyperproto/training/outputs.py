@@ -13,7 +13,7 @@ from hyperproto.defaults import INFERENCE_BATCH_SIZE
 from hyperproto.metrics import absolute_error_terms, accuracy_terms
 from hyperproto.spaces import OutputSpace, Targets
 from hyperproto.spaces.output_space import by_name
-from hyperproto.training.distributed import Machine, move, use_channels_last
+from hyperproto.training.steps import Machine, move, use_channels_last
 
 
 @torch.no_grad()
