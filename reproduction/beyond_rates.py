@@ -3,8 +3,9 @@ held-out images.
 """
 
 from reproduction.cell import TUNED, Cell, at_scale
+from reproduction.descents import DESCENTS
 from reproduction.experiment import ALL, RATES, Entry, Experiment, find_experiment
-from reproduction.rates import SEARCHED, loss_of, trials
+from reproduction.rates import MARGINS, SEARCHED, loss_of, trials
 
 TASKS = {"omniart": ("year", "school"), "rotated-mnist": ("digit", "angle")}
 
@@ -57,7 +58,13 @@ def _name(trial: Cell) -> str:
     rank = trial.run.network.backbone_options.get("bottleneck")
     tasks = f", {' and '.join(data.tasks)} alone" if data.tasks else ""
     dim = f", D = {space.dim or rank}" if space.dim or rank else ""
-    return f"{data.reader}{few}{tasks}, {loss_of(trial)}{dim}{weight}{late}{width}"
+    placed = f", {space.prototypes} prototypes" if space.prototypes in DESCENTS else ""
+    normed = ", output batch norm" if trial.run.network.output_norm else ""
+    margin = ""
+    if space.loss in MARGINS:
+        margin = "".join(f", {name} {value:g}" for name, value in space.loss_options.items())
+    loss = f"{loss_of(trial)}{margin}{placed}{normed}"
+    return f"{data.reader}{few}{tasks}, {loss}{dim}{weight}{late}{width}"
 
 
 EXPERIMENT = Experiment(

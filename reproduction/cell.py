@@ -57,6 +57,8 @@ PROTOTYPES = {
     "word2vec": "principal components of word vectors",
     "authors": "the authors' published file",
     "authors-prior": "the authors' published file with privileged information",
+    "gaussian": "a descent of the pairs' Gaussian potential, as DL2PA has it",
+    "equiangular": "a descent that bounds the cosine of every pair, of either sign, as EBV has it",
 }
 ADDRESS_DIGITS = 16  # 64 bits: among a million cells two agree by chance once in 40 million
 PARTS = {"data": Data, "network": Network, "space": Space, "train": Train}

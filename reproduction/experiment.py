@@ -46,6 +46,7 @@ ALL = {  # that a scale was made for, what is asked first at the front; other sc
         "table1",
         "table3",
         "beyond-birds",
+        "beyond-successors",
         RATES,
     ),
 }

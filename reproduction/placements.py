@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from hyperproto._core.arrays import read_npy
 from hyperproto._core.errors import MissingDataError, arg
 from hyperproto.data import READERS
@@ -16,6 +18,7 @@ from hyperproto.models import has_pretrained
 from hyperproto.priors import Prior
 from hyperproto.prototypes import Prototypes, place
 from reproduction.cell import DESCENDED, Cell
+from reproduction.descents import DESCENTS
 from reproduction.rates import loss_of
 from reproduction.word_vectors import word_vector_prototypes
 
@@ -131,6 +134,9 @@ def cell_prototypes(
         prototypes = Prototypes.one_hot(num_classes, axes)
     elif kind == "random":
         prototypes = place(num_classes, axes, method="random", seed=cell.placement_seed)
+    elif kind in DESCENTS:
+        points = DESCENTS[kind](num_classes, axes, cell.placement_seed)
+        prototypes = Prototypes.from_tensor(torch.from_numpy(points), method=kind)
     elif published is not None and kind in (*FILES, "word2vec"):
         prototypes = Prototypes.from_npy(published)
     elif kind == "word2vec":

@@ -14,6 +14,7 @@ from typing import Any
 
 from hyperproto._core.errors import InputError
 from reproduction.cell import NUM_CLASSES, Cell, at_scale, paper_cell
+from reproduction.descents import DESCENTS
 from reproduction.records import find_record
 
 CIFAR = paper_cell(reader="cifar-100", backbone="resnet-32", dim=100)
@@ -68,13 +69,25 @@ and may diverge.
 """
 PAINTING_RATES = {"one cosine": (30.0,), "squared error": (1.0,)}
 """Tried on paintings in addition, where the largest of those above was the best."""
+MARGINS: dict[str, tuple[dict[str, float], ...]] = {
+    "arcface": ({"scale": 64.0}, {"scale": 16.0}, {"scale": 16.0, "margin": 0.1}),
+    "cosface": ({"scale": 64.0}, {"scale": 16.0}, {"scale": 16.0, "margin": 0.1}),
+}
+"""That losses with a margin are tried with, where a cell leaves them open."""
 WEIGHTS = (0.1, 0.5)  # of the year, that two heads are tried with
 NAMES = {
     "squared_cosine": "Equation 1",
     "cosine_softmax": "Cosine softmax",
     "free_norm_softmax": "Free norm",
     "power_cosine": "Power {q:g}",
+    "ntce": "NTCE",
+    "nonl": "NONL",
+    "arcface": "ArcFace",
+    "cosface": "CosFace",
 }
+
+
+WHERE = {"learned": " on learned vectors", "reassigned": ", classes reassigned"}
 
 
 def loss_of(cell: Cell) -> str:
@@ -86,7 +99,8 @@ def loss_of(cell: Cell) -> str:
         return "Deep NCM"
     if space.kind == "conventional":
         return "Squared error" if cell.run.data.tasks == ("year",) else "Softmax CE"
-    return NAMES.get(space.loss, space.loss).format(**{"q": 0.5} | space.loss_options)
+    name = NAMES.get(space.loss, space.loss).format(**{"q": 0.5} | space.loss_options)
+    return name + WHERE.get(space.kind or "", "")
 
 
 def trials(cell: Cell) -> list[Cell]:
@@ -116,7 +130,7 @@ def trials(cell: Cell) -> list[Cell]:
         epochs=epochs,
         seed=0,
     )
-    if space.prototypes is not None and cell.scale == "head":
+    if space.prototypes not in (None, *DESCENTS) and cell.scale == "head":
         dim = NEAREST.get(space.dim or 0, space.dim or 0)
         has_room = dim + 1 >= NUM_CLASSES.get(data.reader, 0)
         placed = {
@@ -129,14 +143,23 @@ def trials(cell: Cell) -> list[Cell]:
         short = short.but(mean="condensation")
     open_weight = space.kind == "conventional" and data.reader == "omniart" and not data.tasks
     weights = WEIGHTS if open_weight and space.task_weight is None else (space.task_weight,)
-    return [short.but(lr=rate, task_weight=weight) for weight in weights for rate in rates]
+    # a margin that is left open is searched with the rate
+    options = (space.loss_options,) if space.loss_options else MARGINS.get(space.loss, ({},))
+    return [
+        short.but(lr=rate, task_weight=weight, loss_options=chosen)
+        for chosen in options
+        for weight in weights
+        for rate in rates
+    ]
 
 
 def _kind(cell: Cell) -> str:
     data, space = cell.run.data, cell.run.space
     if space.kind == "conventional" and data.reader == "omniart" and data.tasks in ((), ("year",)):
         return "squared error"
-    if space.kind in ("conventional", "deep-ncm") or space.loss == "free_norm_softmax":
+    # with a large scale a softmax of cosines is as steep as one of logits
+    steep = ("free_norm_softmax", *MARGINS)
+    if space.kind in ("conventional", "deep-ncm") or space.loss in steep:
         return "softmax"
     return (
         "one cosine" if space.loss in ("squared_cosine", "power_cosine") else "softmax of cosines"
@@ -166,5 +189,7 @@ def with_best_rate(cell: Cell, results: Path) -> Cell:
     best = max(scored, key=itemgetter(0))[1]
     weight = cell.run.space.task_weight
     return cell.but(
-        lr=best.train.lr, task_weight=best.space.task_weight if weight is None else weight
+        lr=best.train.lr,
+        loss_options=best.space.loss_options,
+        task_weight=best.space.task_weight if weight is None else weight,
     )

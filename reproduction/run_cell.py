@@ -140,6 +140,8 @@ def _train(cell: Cell, places: Places) -> dict[str, Any]:
     network: nn.Module = build_network(spec, shape, "images", space.dim, seed=seed)
     if isinstance(network, FeatureBackbone) and cell.run.network.freeze:
         network = network.output
+    if cell.run.network.output_norm:
+        network = nn.Sequential(network, nn.BatchNorm1d(space.dim))
     # workers: cells are spread over the cores already
     train, test = build_data(replace(data_spec(cell.run.data, places.data), workers=0), source)
     assert test is not None

@@ -12,12 +12,21 @@ from typing import Any, Literal
 
 from hyperproto._core.checks import check_choices
 from hyperproto.data import Source
+from hyperproto.losses import ClassLoss, get_loss
 from hyperproto.prototypes import Prototypes
+from hyperproto.spaces import Space as Sphere
 from hyperproto.spaces import TaskSpace
 from hyperproto.spec import DataSpec, NetworkSpec, SpaceSpec, TrainSettings
+from hyperproto.tasks import Classes
 from hyperproto.training.space import build_space
+from reproduction.batch_negatives import NONL, NTCE
 from reproduction.composite import CompositeSpace
 from reproduction.deep_ncm import DeepNCM
+from reproduction.learned import ArcFace, CosFace, LearnedClasses
+from reproduction.reassignment import ReassignedSpace
+
+LOSSES: dict[str, type[ClassLoss]] = {loss.name: loss for loss in (NTCE, NONL, ArcFace, CosFace)}
+"""Losses of later papers, by their names; those of the library are not among them."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,19 +51,25 @@ class Data:
 
 @dataclass(frozen=True, kw_only=True)
 class Network:
-    """Which network."""
+    """Which network; with ``output_norm`` a batch norm follows its output."""
 
     backbone: str | None = None
     backbone_options: dict[str, Any] = field(default_factory=dict)
     weights: str | None = None
     freeze: bool = False
+    output_norm: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
 class Space:
     """Which output space; ``prototypes`` is one of the kinds in :mod:`reproduction.cell`."""
 
-    kind: Literal["sphere", "spheres", "composite", "conventional", "deep-ncm"] | None = None
+    kind: (
+        Literal[
+            "sphere", "spheres", "composite", "conventional", "deep-ncm", "learned", "reassigned"
+        ]
+        | None
+    ) = None
     dim: int | None = None
     loss: str = "auto"
     margin: float | None = None
@@ -107,7 +122,8 @@ def data_spec(data: Data, path: Path | None) -> DataSpec:
 
 def network_spec(network: Network) -> NetworkSpec:
     """Return the library's description of the network."""
-    return NetworkSpec(**asdict(network))
+    values = {name: value for name, value in asdict(network).items() if name != "output_norm"}
+    return NetworkSpec(**values)
 
 
 def train_settings(train: Train) -> TrainSettings:
@@ -118,6 +134,26 @@ def train_settings(train: Train) -> TrainSettings:
 def _space_spec(space: Space) -> SpaceSpec:
     values: Mapping[str, Any] = asdict(space)
     return SpaceSpec(**{name: value for name, value in values.items() if name != "mean"})
+
+
+def _later_space(space: Space, source: Source, prototypes: Prototypes | None) -> TaskSpace:
+    """Build the space of a later paper: a loss on prototypes, that move or not, or on learned
+    vectors.
+    """
+    assert space.dim is not None
+    ((name, task),) = source.targets.items()
+    made = LOSSES.get(space.loss)
+    loss = (
+        get_loss(space.loss, **space.loss_options) if made is None else made(**space.loss_options)
+    )
+    if space.kind == "learned":
+        return LearnedClasses(space.dim, {name: task}, loss)
+    assert prototypes is not None
+    assert isinstance(task, Classes)
+    tasks = {name: replace(task, classes=prototypes, loss=loss)}
+    if space.kind == "reassigned":
+        return ReassignedSpace(space.dim, tasks)
+    return Sphere(space.dim, tasks)
 
 
 def space_of(
@@ -134,6 +170,8 @@ def space_of(
             replace(run, space=replace(space, kind="sphere")), source, prototypes, frozen=frozen
         )
         return CompositeSpace(sphere.dim, sphere.tasks)
+    if space.kind in ("learned", "reassigned") or space.loss in LOSSES:
+        return _later_space(space, source, prototypes)
     spec = _space_spec(space)
     return build_space(
         spec, source.targets, source.train, seed=seed, frozen=frozen, prototypes=prototypes

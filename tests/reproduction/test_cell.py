@@ -29,6 +29,7 @@ WHOLE = ("cifar-100-uneven", "cub-200-2011")  # of which the cpu scale takes all
 READ = (read_cifar100, read_tiny_imagenet, read_cub200, read_omniart)
 UNTRAINED = ("table2", "figure-idea")
 SCALES = {
+    "beyond-successors": "head",
     "beyond-rates": "medium",
     "beyond-long": "medium",
     "beyond-losses": "head",

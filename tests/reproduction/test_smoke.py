@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from hyperproto.training.folder import RunFolder
+from hyperproto.training.checkpoint import Checkpoint
 from reproduction.experiment import find_experiment
 from reproduction.records import find_record
 from reproduction.reports import write_report
@@ -20,7 +20,7 @@ SMALL = [name for name in NAMES if find(name).entries("smoke")]
 
 def with_weights(name, request):
     """Have the pretrained weights where a name needs them; skip it where they are not installed."""
-    if name in ("beyond-losses", "beyond-birds"):
+    if name in ("beyond-losses", "beyond-birds", "beyond-successors"):
         request.getfixturevalue("pretrained_weights")
 
 
@@ -28,15 +28,15 @@ class Interrupted:
     """Stands in for whoever presses Ctrl-C after the first checkpoint."""
 
     def __init__(self, monkeypatch):
-        self.count, write = 0, RunFolder.write_checkpoint
+        self.count, save = 0, Checkpoint.save
 
-        def write_and_stop(folder, checkpoint):
-            write(folder, checkpoint)
+        def save_and_stop(checkpoint, path):
+            save(checkpoint, path)
             self.count += 1
             if self.count == 1:
                 raise KeyboardInterrupt
 
-        monkeypatch.setattr(RunFolder, "write_checkpoint", write_and_stop)
+        monkeypatch.setattr(Checkpoint, "save", save_and_stop)
 
 
 def test_every_name_of_the_paper_is_there():
