@@ -5,6 +5,7 @@ works.
 import http.client
 import json
 import re
+import resource
 import shutil
 import signal
 import socket
@@ -12,24 +13,31 @@ import subprocess
 import sys
 import threading
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib import import_module
 
 import numpy as np
 import pytest
 
 from hyperproto.runtime import Predictor
+from hyperproto.runtime.serve.connections import OTHER_FILES, PENDING, most_connections
+from hyperproto.runtime.serve.server import GRACE
 from tests.serve.models import write_model
 
 ROW = [0.5, -1, 2, 0, 1]
 
 
 @contextmanager
-def running(folder, *options):
-    """Start a server on any free port, without torch to import; give its process and its port."""
+def running(folder, *options, files=None):
+    """Start a server on any free port, without torch to import, and with a limit of open files;
+    give its process and its port.
+    """
     script = (
         "import sys; sys.modules['torch'] = None; from hyperproto.runtime.cli import main; main()"
     )
+    if files is not None:
+        limit = f"resource.setrlimit(resource.RLIMIT_NOFILE, ({files}, {files}))"
+        script = f"import resource; {limit}; {script}"
     command = [sys.executable, "-c", script, "serve", str(folder), "--port", "0", *options]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     try:
@@ -126,7 +134,62 @@ def test_a_server_that_is_stopped_answers_all_that_it_accepted(folder, number):
         process.wait(20)
         assert set(outcomes) == {200, 503}
         assert outcomes.count(503) == 8
-        assert process.returncode == (0 if number == signal.SIGINT else -signal.SIGTERM)
+        assert process.returncode == 0
+
+
+def test_a_connection_that_is_kept_is_refused_in_words_long_after_the_signal(folder):
+    with running(folder) as (process, port):
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+        connection.request("GET", "/v2/health/live")
+        assert json.loads(connection.getresponse().read()) == {"live": True}
+        process.send_signal(signal.SIGTERM)
+        time.sleep(2 * GRACE)
+        connection.request("POST", "/predict", json.dumps(ROW))
+        reply = connection.getresponse()
+        assert (reply.status, reply.headers["connection"]) == (503, "close")
+        assert json.loads(reply.read())["error"] == "The server is stopping."
+        assert process.wait(20) == 0
+
+
+def test_a_client_that_closes_its_half_gets_its_answers(folder):
+    body = json.dumps(ROW).encode()
+    head = b"POST /predict HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n" % len(body)
+    with running(folder) as (_, port):
+        for sent, answers in ((head + body, 1), (2 * (head + body), 2), (head + body[:-1], 0)):
+            with socket.create_connection(("127.0.0.1", port), timeout=10) as client:
+                client.sendall(sent)
+                client.shutdown(socket.SHUT_WR)
+                received = client.makefile("rb").read()
+                assert received.count(b"HTTP/1.1 200 OK") == answers
+                assert received.count(b'"predictions"') == answers
+
+
+def test_connections_that_wait_give_way_and_end_without_a_word(folder):
+    files = OTHER_FILES + PENDING + 20
+    with running(folder, "--timeout", "1", files=files) as (process, port):
+        idle = [socket.create_connection(("127.0.0.1", port), timeout=10) for _ in range(files)]
+        assert post(port, "/predict", json.dumps(ROW))[0] == 200
+        slow = socket.create_connection(("127.0.0.1", port), timeout=10)
+        for word in b"GET", b" ", b"/", b" ", b"HTTP/1.1\r\n":
+            slow.sendall(word)
+            time.sleep(0.01)
+        for client in (*idle, slow):
+            with client, suppress(ConnectionResetError):
+                assert client.recv(1) == b""
+        assert post(port, "/predict", json.dumps(ROW))[0] == 200
+        process.terminate()
+        assert process.stderr.read() == "Stopped; every request was answered.\n"
+
+
+@pytest.mark.parametrize(
+    ("limits", "most"), [((64, 64), 1), ((1024, 1024), 832), ((1024, 5000), 1024)]
+)
+def test_connections_are_as_many_as_there_may_be_files(monkeypatch, limits, most):
+    monkeypatch.setattr(resource, "getrlimit", lambda _: limits)
+    raised = []
+    monkeypatch.setattr(resource, "setrlimit", lambda _, given: raised.append(given))
+    assert most_connections(1024) == most
+    assert all(hard == limits[1] and soft <= hard for soft, hard in raised)
 
 
 def test_a_mistake_is_one_sentence(folder, tmp_path, capsys):

@@ -124,6 +124,8 @@ class Gate:
             status = message.get("status", status)
             if message["type"] == "http.response.start":
                 message["headers"].append((b"x-content-type-options", b"nosniff"))
+                if self.stopping and scope["method"] != "POST":
+                    message["headers"].append((b"connection", b"close"))
             await send(message)
 
         self.metrics.in_flight.inc()

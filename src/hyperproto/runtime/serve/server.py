@@ -1,10 +1,15 @@
 """Start the server, and stop it such that nothing is lost."""
 
 import asyncio
+import math
 import re
+import signal
 import socket
 import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
+from types import FrameType
 
 import uvicorn
 
@@ -12,12 +17,12 @@ from ..._core.checks import check_finite_number, check_integer
 from ..._core.errors import InputError, arg
 from ..predictor import Predictor
 from .app import make_app
+from .connections import PENDING, connections_of, most_connections
 from .gate import LOOPBACK, Gate
 from .options import ServeOptions
 
-# seconds in which requests that were on their way are refused in words, before connections are
-# closed
-GRACE = 0.5
+GRACE = 0.5  # seconds in which a server that stops takes new connections, to refuse in words
+KEEP_ALIVE = 5  # seconds for which a connection is kept that asks nothing
 
 
 class _Server(uvicorn.Server):
@@ -27,12 +32,26 @@ class _Server(uvicorn.Server):
         super().__init__(config)
         self._gate = gate
 
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Stop, which is no failure; the second Ctrl-C ends what is not finished."""
+        self.force_exit = self.should_exit and sig == signal.SIGINT
+        self.should_exit = True
+
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         self._gate.stopping = True
-        await asyncio.sleep(GRACE)
-        while self._gate.posts and not self.force_exit:  # each ends by its timeout
-            await asyncio.sleep(0.01)
+        await self._wait(GRACE, lambda: True)
+        await self._wait(math.inf, lambda: self._gate.posts > 0)  # each ends by its timeout
+        for server in self.servers:
+            server.close()
+        # those that are kept may ask once more, and close
+        await self._wait(KEEP_ALIVE, lambda: len(self.server_state.connections) > 0)
         await super().shutdown(sockets)
+
+    async def _wait(self, seconds: float, condition: Callable[[], bool]) -> None:
+        """Wait while a condition holds, at most some seconds."""
+        end = time.monotonic() + seconds
+        while condition() and time.monotonic() < end and not self.force_exit:
+            await asyncio.sleep(0.01)
 
 
 def serve(folder: str | Path, options: ServeOptions | None = None) -> None:
@@ -62,20 +81,23 @@ def serve(folder: str | Path, options: ServeOptions | None = None) -> None:
     predictor = Predictor(folder, threads=options.threads)
     known = LOOPBACK | {other.lower() for other in options.hosts} if host in LOOPBACK else None
     gate = make_app(predictor, found, options, known)
+    most = most_connections(4 * options.most_requests)
     config = uvicorn.Config(
         gate,
-        log_level="warning",
+        http=connections_of(most, options.timeout),
+        log_level="error",  # a refused request is not one of the server
         access_log=False,
         server_header=False,
         proxy_headers=False,
         ws="none",
         lifespan="off",
-        limit_concurrency=4 * options.most_requests,  # connections
+        backlog=PENDING,
+        timeout_keep_alive=KEEP_ALIVE,
         timeout_graceful_shutdown=round(options.timeout) + 1,
     )
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        opened = socket.create_server((host, options.port), family=family, backlog=1024)
+        opened = socket.create_server((host, options.port), family=family, backlog=PENDING)
     except OSError as error:
         got = f"{host}, {options.port} ({error.strerror or error})"
         raise InputError(
@@ -87,7 +109,7 @@ def serve(folder: str | Path, options: ServeOptions | None = None) -> None:
         where = f"[{host}]" if ":" in host else host
         address = f"http://{where}:{listener.getsockname()[1]}/"
         print(f'Serving "{found}" at {address} (Ctrl-C stops)', file=sys.stderr, flush=True)
-        try:
-            _Server(config, gate).run(sockets=[listener])
-        except KeyboardInterrupt:
+        server = _Server(config, gate)
+        server.run(sockets=[listener])
+        if not server.force_exit:
             print("Stopped; every request was answered.", file=sys.stderr)
