@@ -16,6 +16,20 @@ from hyperproto._core.arrays import Numbers, Values, to_numbers
 from hyperproto._core.checks import check_finite_number, check_integer
 from hyperproto._core.errors import InputError, arg, require
 
+__all__ = [
+    "absolute_error_terms",
+    "accuracy_terms",
+    "calibration_error",
+    "confusion_pairs",
+    "count_classes",
+    "error_quantiles",
+    "false_positive_rate_at",
+    "measure_open_set",
+    "most_likely",
+    "open_set_classification_rate",
+    "top_accuracy",
+]
+
 
 def accuracy_terms(predicted: Tensor, labels: Tensor) -> tuple[float, int]:
     """Return how many class ids are right, and how many labels are there (not -1). Both of one

@@ -11,6 +11,8 @@ from torch import Tensor
 from hyperproto._core.checks import check_integer
 from hyperproto._core.errors import InputTypeError
 
+__all__ = ["cosine", "normalize", "sample_uniform", "working_dtype"]
+
 
 def working_dtype(dtype: torch.dtype) -> torch.dtype:
     """Return the dtype sums are taken in: float32 for half precision, otherwise ``dtype`` itself.

@@ -185,5 +185,8 @@ def test_every_public_name_can_be_had():
     assert len(hyperproto.__all__) - len(namespaces) <= 17
     for name in hyperproto.__all__:
         assert getattr(hyperproto, name) is not None
+    for name in namespaces:
+        module = getattr(hyperproto, name)
+        assert [found for found in module.__all__ if not hasattr(module, found)] == []
     with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
         _ = hyperproto.nonsense

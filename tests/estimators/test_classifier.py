@@ -1,3 +1,5 @@
+import pickle
+
 import numpy as np
 import pytest
 import torch
@@ -7,7 +9,9 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 
+from hyperproto._core.errors import InputError, InputTypeError
 from hyperproto.estimators import HypersphericalClassifier
+from hyperproto.losses import ClassLoss, PowerCosine
 
 
 def test_points_lie_on_the_sphere_and_cosines_are_to_the_prototypes(three_kinds):
@@ -147,6 +151,27 @@ def test_rows_far_outside_of_the_training_data_are_rejected():
     for far in (10 * X, -10 * X, X * np.where(np.arange(13), 1, 100)):
         assert (model.predict(far) == -1).mean() > 0.98
         assert model.outlier_score(far).min() > np.median(model.outlier_score(X))
+
+
+class Chord(ClassLoss):
+    """The squared distance to the prototype."""
+
+    def __call__(self, z, prototypes, labels):
+        return (torch.nn.functional.normalize(z) - prototypes[labels].to(z.dtype)).square().sum(1)
+
+
+def test_a_loss_of_ones_own_learns_and_is_saved_by_pickle_only(three_kinds, tmp_path):
+    X, y = three_kinds
+    model = HypersphericalClassifier(loss=Chord(), random_state=0).fit(X, y)
+    assert model.score(X, y) > 0.9
+    assert pickle.loads(pickle.dumps(model)).predict(X).tolist() == model.predict(X).tolist()
+    with pytest.raises(InputError) as wrong:
+        model.save(tmp_path / "model")
+    assert wrong.value.argument == "loss"
+    HypersphericalClassifier(loss=PowerCosine(q=1), epochs=1).fit(X, y).save(tmp_path / "model")
+    with pytest.raises(InputTypeError) as wrong:
+        HypersphericalClassifier(loss=3).fit(X, y)
+    assert wrong.value.argument == "loss"
 
 
 def test_wrong_settings_are_answered_by_a_sentence_at_fit(three_kinds):

@@ -4,6 +4,7 @@ import pytest
 import torch
 
 import hyperproto as hp
+from hyperproto._core.errors import InputTypeError
 
 
 @pytest.mark.parametrize("loss", ["squared_cosine", "free_norm_softmax"])
@@ -22,6 +23,30 @@ def test_what_is_neither_a_number_nor_names_is_told_apart(classes):
         TypeError, match="`classes` must be a number or a list of names; got .*from_tensor"
     ):
         hp.Classes(classes)
+
+
+@pytest.mark.parametrize(
+    ("build", "wrong", "right"),
+    [
+        (lambda **options: hp.Space(5, hp.Classes(10), **options), "seperate", "separate"),
+        (lambda **options: hp.Space(5, kind=hp.Classes(10), **options), "separat", "separate"),
+        (
+            lambda **options: hp.baselines.ConventionalSpace(hp.Classes(10), **options),
+            "with",
+            "width",
+        ),
+        (
+            lambda **options: hp.baselines.ConventionalSpace(hp.Classes(10), **options),
+            "clmap",
+            "clamp",
+        ),
+    ],
+)
+def test_a_misspelled_option_is_no_task(build, wrong, right):
+    with pytest.raises(InputTypeError) as found:
+        build(**{wrong: True})
+    assert wrong in found.value.argument
+    assert right in found.value.advice
 
 
 def test_a_nested_dict_is_a_taxonomy():

@@ -59,7 +59,7 @@ class ConventionalSpace(TaskSpace):
         width: int = 1,
         **tasks: Task,
     ) -> None:
-        named, bare = parse_tasks(task, tasks)
+        named, bare = parse_tasks(task, tasks, ("clamp", "width"))
         width = check_integer(width, "width", at_least=1)
         heads: dict[str, Head] = {}
         start = 0

@@ -1,18 +1,18 @@
-"""What the estimators share: scale inputs, build a sphere, train by the one loop, read the answers
-off.
+"""What the estimators share: scale inputs, build a sphere, train by the one loop, and read the
+predictions off.
 """
 
 import re
 import warnings
 from abc import ABC, abstractmethod
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
-from numbers import Integral
-from typing import Any, Self, TypeAlias, cast, get_args
+from typing import Any, Self, TypeAlias, TypeVar, get_args
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import assert_all_finite, check_consistent_length, check_random_state
@@ -34,21 +34,24 @@ from hyperproto.data import Split, Standardizer
 from hyperproto.data.preprocessing import Scaling, is_sparse
 from hyperproto.data.source import draw_rows, select
 from hyperproto.data.tables import warn_useless
-from hyperproto.estimators.store import save_estimator
 from hyperproto.evaluation.confidence import TaskCalibration, TaskOutputs
-from hyperproto.models import MLP
+from hyperproto.models import MLP, create_backbone
+from hyperproto.priors import Prior
+from hyperproto.prototypes import Prototypes, place
 from hyperproto.runtime.tables import TableEncoder, frame_columns, is_frame, needs_encoding
 from hyperproto.spaces import Space
 from hyperproto.spaces.output_space import by_name
-from hyperproto.spec import NetworkSpec, SpaceSpec, TrainSettings
+from hyperproto.spaces.space import choose_layout, loss_name
+from hyperproto.spec import NetworkSpec, ResolvedSettings, TrainSettings
 from hyperproto.tasks import Classes, Task, indexed
-from hyperproto.training import fit
+from hyperproto.training import Run, fit
 from hyperproto.training.again import fit_or_try_again
 from hyperproto.training.build import build_network
 from hyperproto.training.fit import kind_of, resolve_settings
 from hyperproto.training.outputs import stack_outputs
-from hyperproto.training.space import build_space
+from hyperproto.training.space import prior_from_data
 
+T = TypeVar("T")
 Rows: TypeAlias = NDArray[np.intp]
 Weight: TypeAlias = Array | None
 TEXT = "A pipeline learns from words: make_pipeline(TfidfVectorizer(sublinear_tf=True), ...)."
@@ -61,15 +64,15 @@ WORDS = (
 @dataclass(kw_only=True, eq=False, repr=False)
 class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]
     """A network, a sphere with a task for each column of ``y``, and what translates inputs and
-    answers.
+    predictions.
 
     The parameters that all estimators share are fields, so that each is written down once;
     scikit-learn reads them off the constructor that they make.
     """
 
     dim: int | str = "auto"
-    backbone: Any = "auto"
-    hidden: Any = "auto"
+    backbone: str | Callable[[int, tuple[int, ...]], nn.Module] = "auto"
+    hidden: int | Sequence[int] | str = "auto"
     standardize: str = "auto"
     epochs: int | str = "auto"
     batch_size: int | str = "auto"
@@ -79,20 +82,24 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     validation_fraction: float = defaults.VALIDATION_FRACTION
     patience: int = defaults.PATIENCE
     calibrate: bool = False
-    random_state: Any = None
+    random_state: int | np.random.RandomState | None = None
     verbose: bool = False
 
     flat_: bool = field(init=False, default=True)  # whether ``y`` has shape (n,)
     targets_: dict[str, Task] = field(init=False)
     encoder_: TableEncoder | None = field(init=False)
+    inputs_: Standardizer = field(init=False)
+    space_: Space = field(init=False)
+    network_: nn.Module = field(init=False)
+    settings_: ResolvedSettings = field(init=False)
+    history_: list[dict[str, Any]] = field(init=False)
     held_out_: dict[str, TaskOutputs] | None = field(init=False)
-    calibrations_: dict[str, TaskCalibration] = field(
-        init=False
-    )  # of columns of classes, where rows were held out
+    # of columns of classes, where rows were held out
+    calibrations_: dict[str, TaskCalibration] = field(init=False)
     replay_: Split | None = field(init=False)
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Lay out the sphere for the answers in ``y``, and train a network to point at them.
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Lay out the sphere for the values in ``y``, and train a network to point at them.
 
         Parameters
         ----------
@@ -106,17 +113,16 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             DataFrame, shape (n, columns).
         sample_weight : array, shape (n,), optional
         """
-        X, values = self._check(X, y, reset=True)
-        weight, seed = self._check_weight(X, values, sample_weight), self._draw_seed()
-        train, valid, held_out = self._split(X.shape[0], values, seed)
-        data = self._build(X, self._to_targets(values), train, weight, seed, use_prior=True)
-        settings = replace(self.settings_, patience=self.patience if len(valid) else None)
+        rows, targets, weight = self._check(X, y, sample_weight, reset=True)
+        seed = self._draw_seed()
+        train, valid, held_out = self._split(rows.shape[0], targets, seed)
+        data = self._build(rows, targets, train, weight, seed, use_prior=True)
         learned = _select(data, train)
         self._train(
             learned,
-            _select(data, valid) if len(valid) else None,
             _select(weight, train),
-            settings,
+            replace(self.settings_, patience=self.patience if len(valid) else None),
+            valid=_select(data, valid) if len(valid) else None,
             try_again=True,
         )
         self._keep_examples(learned)
@@ -124,7 +130,9 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             self._calibrate(_select(data, held_out))
         return self
 
-    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def partial_fit(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> Self:
         """Take one pass over some rows; the first call must hold every class, and fixes the bounds
         of numbers.
 
@@ -133,49 +141,72 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         """
         return self._partial_fit(X, y, sample_weight)
 
-    def transform(self, X: Any) -> Array:
+    def transform(self, X: ArrayLike) -> Array:
         """Return where inputs lie on the sphere, shape (n, dim): unit vectors."""
         return self.space_.project(self._outputs(X)).cpu().numpy()
 
-    def save(self, folder: Any, *, overwrite: bool = False) -> None:
-        """Write everything a prediction needs into a new folder; ``hp.load(folder)`` gives it back.
-
-        ``overwrite=True`` replaces an estimator that was saved there before, and nothing else.
-        """
-        check_is_fitted(self)
-        save_estimator(self, folder, overwrite=overwrite)
-
     @abstractmethod
-    def _read_y(self, y: Any, *, reset: bool, **about: Any) -> dict[str, Array]:
+    def _read_y(
+        self, y: ArrayLike, *, reset: bool, classes: ArrayLike | None = None
+    ) -> dict[str, Array]:
         """Return the checked values of ``y`` by column; with ``reset`` find out what the columns
-        are first.
+        are first, of which ``classes`` may say more than ``y``.
         """
 
-    def _encode(self, y: Any) -> dict[str, Tensor]:
+    def _encode(
+        self, y: ArrayLike, *, reset: bool = False, classes: ArrayLike | None = None
+    ) -> dict[str, Tensor]:
         """Return the targets of ``y`` by column, as the space takes them."""
-        return self._to_targets(self._read_y(y, reset=False))
+        values, targets = self._read_y(y, reset=reset, classes=classes), {}
+        for name, task in self.targets_.items():
+            targets[name] = torch.from_numpy(task.encode(values[name]))
+        return targets
 
     @property
     def _n_features_out(self) -> int:
-        return int(self.space_.point_dim)
+        return self.space_.point_dim
 
     @property
     def _class_columns(self) -> dict[str, Classes]:
         return indexed(self.targets_)
 
-    def _check(self, X: Any, y: Any, *, reset: bool, **about: Any) -> tuple[Any, dict[str, Array]]:
-        """Return checked inputs, and the checked values of ``y`` by column."""
+    def _check(
+        self,
+        X: ArrayLike,
+        y: ArrayLike | None,
+        sample_weight: ArrayLike | None,
+        *,
+        reset: bool,
+        classes: ArrayLike | None = None,
+    ) -> tuple[Array, dict[str, Tensor], Weight]:
+        """Return checked inputs, targets by column, and the weight of each row, that of its class
+        included; None where all count the same.
+        """
         if y is None:
             name = type(self).__name__
             raise ValueError(
                 f"This {name} estimator requires y to be passed, but the target y is None."
             )
-        X = self._check_inputs(X, reset=reset)
-        values = self._read_y(y, reset=reset, **about)
-        check_consistent_length(X, *values.values())
-        return X, values
+        rows = self._check_inputs(X, reset=reset)
+        targets = self._encode(y, reset=reset, classes=classes)
+        check_consistent_length(rows, *targets.values())
+        if rows.shape[0] < 2:
+            got = f"1 sample, shape {rows.shape}"
+            raise InputError("X", "hold at least 2 rows to learn from", got)
+        by_row, weight = None, None
+        if sample_weight is not None:
+            by_row = _check_sample_weight(sample_weight, rows, dtype=np.float64)
+        given = {"sample_weight": by_row, "class_weight": self._weigh_classes(targets)}
+        for name, factor in given.items():
+            if factor is None:
+                continue
+            if not (factor.min() >= 0 and factor.max() > 0):
+                spread = f"{factor.min():g} to {factor.max():g}"
+                raise InputError(name, "be at least 0, and one of them greater", spread)
+            weight = factor if weight is None else weight * factor
+        return rows, targets, weight
 
-    def _check_inputs(self, X: Any, *, reset: bool) -> Any:
+    def _check_inputs(self, X: Any, *, reset: bool) -> Array:
         """Return floats of shape (n, features), sparse or not, or (n, channels, height, width)."""
         if reset:
             columns = frame_columns(X) if needs_encoding(X) else None
@@ -219,65 +250,40 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             raise InputError("X", rule, array.shape)
         return array
 
-    def _partial_fit(self, X: Any, y: Any, sample_weight: Any, **about: Any) -> Self:
-        """Take one pass over some rows; the first call builds everything. ``about`` goes to
-        :meth:`_read_y`.
-        """
+    def _partial_fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None,
+        classes: ArrayLike | None = None,
+    ) -> Self:
+        """Take one pass over some rows; the first call builds everything."""
         first = not hasattr(self, "network_")
-        X, values = self._check(X, y, reset=first, **about)
-        weight, seed = self._check_weight(X, values, sample_weight), self._draw_seed()
-        targets = self._to_targets(values)
+        rows, targets, weight = self._check(X, y, sample_weight, reset=first, classes=classes)
+        seed = self._draw_seed()
         if first:
-            data = self._build(X, targets, np.arange(X.shape[0]), weight, seed, use_prior=False)
+            every = np.arange(rows.shape[0])
+            data = self._build(rows, targets, every, weight, seed, use_prior=False)
         else:
-            data, seed = (
-                Split(self._prepare(X), targets),
-                derive_seed(seed, "order", len(self.history_)),
-            )
+            data = Split(self._prepare(rows), targets)
+            seed = derive_seed(seed, "order", len(self.history_))
         lr = self.settings_.lr * defaults.PARTIAL_FIT_RATE
-        self._train(
-            data,
-            None,
-            weight,
-            replace(self.settings_, lr=lr, epochs=1, schedule="constant", seed=seed),
-        )
+        settings = replace(self.settings_, lr=lr, epochs=1, schedule="constant", seed=seed)
+        self._train(data, weight, settings)
         self._keep_examples(data)
         return self
-
-    def _check_weight(self, X: Array, values: dict[str, Array], given: Any) -> Weight:
-        """Return the weight of each row, that of its class included; None where
-        all count the same.
-        """
-        if X.shape[0] < 2:
-            raise InputError(
-                "X", "hold at least 2 rows to learn from", f"1 sample, shape {X.shape}"
-            )
-        by_row = None if given is None else _check_sample_weight(given, X, dtype=np.float64)
-        both = {"sample_weight": by_row, "class_weight": self._weigh_classes(values)}
-        weights = {name: weight for name, weight in both.items() if weight is not None}
-        for name, weight in weights.items():
-            if not (weight.min() >= 0 and weight.max() > 0):
-                spread = f"{weight.min():g} to {weight.max():g}"
-                raise InputError(name, "be at least 0, and one of them greater", spread)
-        return np.prod(list(weights.values()), axis=0) if weights else None
 
     def _check_unknown(self, classes: Array) -> None:
         """Refuse a class that is called what inputs of no class are called."""
 
-    def _weigh_classes(self, values: dict[str, Array]) -> Weight:
+    def _weigh_classes(self, targets: dict[str, Tensor]) -> Weight:
         """Return the weight of each row's class, where classes have weights."""
         return None
 
     def _draw_seed(self) -> int:
         return int(check_random_state(self.random_state).randint(2**31 - 1))
 
-    def _to_targets(self, values: dict[str, Array]) -> dict[str, Tensor]:
-        return {
-            name: torch.from_numpy(task.encode(values[name]))
-            for name, task in self.targets_.items()
-        }
-
-    def _split(self, n: int, values: dict[str, Array], seed: int) -> tuple[Rows, Rows, Rows]:
+    def _split(self, n: int, targets: dict[str, Tensor], seed: int) -> tuple[Rows, Rows, Rows]:
         """Return the rows to train on, to stop by, and to calibrate by; the last two may be empty.
 
         They are disjoint: on rows that chose when to stop, the network and its confidence look
@@ -287,11 +293,9 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         share = check_finite_number(
             self.validation_fraction, "validation_fraction", above=0, at_most=0.9
         )
-        labels = (
-            values[next(iter(self.targets_))]
-            if len(self.targets_) == len(self._class_columns) == 1
-            else None
-        )
+        labels = torch.zeros(n, dtype=torch.int64)
+        if len(targets) == len(self._class_columns) == 1:
+            (labels,) = targets.values()
         if self.calibrate or getattr(self, "reject", None) is not None:
             train, held_out = _hold_out(train, share, seed, labels)
         if self.early_stopping:
@@ -300,9 +304,9 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
 
     def _build(
         self,
-        X: Any,
+        rows: Array,
         targets: dict[str, Tensor],
-        rows: Rows,
+        train: Rows,
         weight: Weight,
         seed: int,
         *,
@@ -312,98 +316,99 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
 
         Return all rows as the network takes them.
         """
-        asked = choose(
-            self.standardize, {name: name for name in ("auto", *get_args(Scaling))}, what="scaling"
-        )
-        how = defaults.choose_scaling(asked, sparse=is_sparse(X))
-        self.inputs_ = Standardizer.fit(_select(X, rows), _select(weight, rows), how)
-        inputs = self.inputs_(X)
+        known = {name: name for name in ("auto", *get_args(Scaling))}
+        asked = choose(self.standardize, known, what="scaling")
+        how = defaults.choose_scaling(asked, sparse=is_sparse(rows))
+        weight = _select(weight, train)
+        self.inputs_ = Standardizer.fit(_select(rows, train), weight, how)
+        inputs = self.inputs_(rows)
         data, kind = Split(inputs, targets), kind_of(inputs, self.inputs_)
-        train = _select(data, rows)
-        spec = self._space_spec(None if use_prior else "none")
-        self.space_ = cast(Space, build_space(spec, self.targets_, train, seed=seed))
-        counts = _select(weight, rows)
-        self.space_.balance(train.targets, None if counts is None else torch.from_numpy(counts))
+        learned = _select(data, train)
+        self.space_ = self._build_space(learned, use_prior=use_prior)
+        by_row = None if weight is None else torch.from_numpy(weight)
+        self.space_.balance(learned.targets, by_row)
         self.targets_ = self.space_.tasks
-        open_ones = ("epochs", "batch_size", "lr", "weight_decay")
-        given = {name: _none_if_auto(getattr(self, name), name) for name in open_ones}
-        self.settings_ = resolve_settings(
-            TrainSettings(**given, seed=seed), self.space_, len(train), kind
+        settings = TrainSettings(
+            epochs=_unless_auto(self.epochs, "epochs"),
+            batch_size=_unless_auto(self.batch_size, "batch_size"),
+            lr=_unless_auto(self.lr, "lr"),
+            weight_decay=_unless_auto(self.weight_decay, "weight_decay"),
+            seed=seed,
         )
-        self.network_ = self._build_network(tuple(inputs.shape[1:]), kind, seed).to(inputs.dtype)
-        self.history_: list[dict[str, Any]] = []
+        self.settings_ = resolve_settings(settings, self.space_, len(learned), kind)
+        self.network_ = self._build_network(inputs, seed)
+        self.history_ = []
         self.held_out_ = self.replay_ = None
         self.calibrations_ = {}
         return data
 
-    def _space_spec(self, prior: str | None) -> SpaceSpec:
-        """Return the sphere that the parameters describe."""
-        loss: Any = getattr(self, "loss", "auto") if self._class_columns else "auto"
-        number_loss: Any = getattr(self, "number_loss", "auto")
-        return SpaceSpec(
-            number_loss=number_loss,
-            dim=_none_if_auto(self.dim, "dim"),
-            loss=loss if isinstance(loss, str) else loss.name,
-            loss_options={} if isinstance(loss, str) else asdict(loss),
-            prior=prior,
-        )
+    def _build_space(self, train: Split, *, use_prior: bool) -> Space:
+        """Lay out the sphere; classes for which there is no room for a simplex are placed by how
+        similar their examples are.
+        """
+        tasks, classes = dict(self.targets_), self._class_columns
+        dim, separate = choose_layout(tasks, _unless_auto(self.dim, "dim"))
+        if use_prior and len(classes) == len(tasks) == 1:
+            ((name, task),) = classes.items()
+            if defaults.uses_prior([task.num_classes], 0, dim, loss_name(task)):
+                prior = prior_from_data(train, name, task)
+                tasks[name] = replace(task, classes=_place(task, dim, prior))
+        return Space(dim, tasks, separate=separate)
 
-    def _build_network(
-        self, shape: tuple[int, ...], kind: defaults.InputKind, seed: int
-    ) -> nn.Module:
-        """Build the network for inputs of a shape, its weights fixed by the seed."""
-        if callable(self.backbone):
-            with torch.random.fork_rng():
-                torch.manual_seed(seed)
-                network = self.backbone(self.space_.dim, shape)
-            if not isinstance(network, nn.Module):
-                raise InputTypeError("backbone", "give a torch module", type(network).__name__)
-            return network
-        if not isinstance(self.backbone, str):
+    def _build_network(self, inputs: Any, seed: int) -> nn.Module:
+        """Build the network for such inputs, its weights fixed by the seed."""
+        name: object = self.backbone
+        dim, shape = self.space_.dim, tuple(inputs.shape[1:])
+        kind = kind_of(inputs, self.inputs_)
+        is_table = len(shape) == 1
+        if not callable(name) and not isinstance(name, str):
             rule = (
                 'be a name such as "auto" or "resnet-20", or a function (out_dim, shape) -> '
                 "nn.Module"
             )
-            raise InputTypeError("backbone", rule, type(self.backbone).__name__)
-        spec = NetworkSpec(backbone=None if self.backbone == "auto" else self.backbone)
-        if len(shape) == 1:
-            if self.backbone not in ("auto", MLP.name):
-                rule = f'be "auto" or "{MLP.name}" for a table'
-                raise InputError("backbone", rule, f'"{self.backbone}", which takes images')
-            given = _none_if_auto(self.hidden, "hidden")
-            hidden = [given] if isinstance(given, Integral) else given
-            options = (
-                {}
-                if hidden is None
-                else {"hidden": check_integers(list(hidden), "hidden", at_least=1)}
-            )
-            spec = NetworkSpec(backbone=MLP.name, backbone_options=options)
-        return build_network(spec, shape, kind, self.space_.dim, seed=seed)
+            raise InputTypeError("backbone", rule, type(name).__name__)
+        if is_table and isinstance(name, str) and name not in ("auto", MLP.name):
+            rule = f'be "auto" or "{MLP.name}" for a table'
+            raise InputError("backbone", rule, f'"{name}", which takes images')
+        with torch.random.fork_rng():
+            torch.manual_seed(seed)
+            network: object
+            if callable(name):
+                network = name(dim, shape)
+            elif name == "auto" or is_table:
+                chosen, options = defaults.choose_backbone(shape, kind)
+                hidden = _unless_auto(self.hidden, "hidden")
+                if is_table and hidden is not None:
+                    sizes = np.atleast_1d(np.asarray(hidden, dtype=object)).tolist()
+                    options["hidden"] = check_integers(sizes, "hidden", at_least=1)
+                network = create_backbone(chosen, out_dim=dim, **options)
+            else:
+                network = build_network(NetworkSpec(backbone=name), shape, kind, dim, seed=seed)
+        if not isinstance(network, nn.Module):
+            raise InputTypeError("backbone", "give a torch module", type(network).__name__)
+        return network.to(inputs.dtype)
 
     def _train(
         self,
         data: Split,
-        valid: Split | None,
         weight: Weight,
         settings: TrainSettings,
         *,
+        valid: Split | None = None,
         try_again: bool = False,
     ) -> None:
         """Train in place by the one loop, and leave the network ready to predict."""
-        options: Any = {"progress": self.verbose and "lines"}
+        options: dict[str, Any] = {"progress": self.verbose and "lines"}
         if valid is not None:
             options |= {"valid": (valid.inputs, valid.targets), "restore_best": True}
         if weight is not None:
             options["sample_weight"] = torch.from_numpy(weight / weight.mean())
-        train: Any = fit
+        train: Callable[..., Run] = fit
         if try_again:
-            inputs: Any = data.inputs
-            shape, kind = tuple(inputs.shape[1:]), kind_of(inputs, self.inputs_)
-            rebuild = partial(self._build_network, shape, kind)
-            say = partial(warnings.warn, category=ConvergenceWarning, stacklevel=6)
+            rebuild = partial(self._build_network, data.inputs)
+            say = partial(warnings.warn, category=ConvergenceWarning, stacklevel=4)
             train = partial(fit_or_try_again, rebuild=rebuild, say=say)
         run = train(self.network_, self.space_, (data.inputs, data.targets), settings, **options)
-        self.network_.eval()
         self.history_ += run.history
         self.n_iter_ = len(self.history_)
         self.loss_ = self.history_[-1]["loss"]
@@ -416,14 +421,14 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         """Keep some examples for when classes are added, where the parameters ask for it."""
         self.replay_ = None
 
-    def _prepare(self, X: Array) -> Tensor:
+    def _prepare(self, rows: Array) -> Tensor:
         """Return checked inputs as the network takes them."""
-        return self.inputs_(X).to(next(self.network_.parameters()).dtype)
+        return self.inputs_(rows).to(next(self.network_.parameters()).dtype)
 
-    def _inputs(self, X: Any) -> Tensor:
+    def _inputs(self, X: ArrayLike) -> Tensor:
         return self._prepare(self._check_inputs(X, reset=False))
 
-    def _outputs(self, X: Any) -> Tensor:
+    def _outputs(self, X: ArrayLike) -> Tensor:
         """Return the network's outputs for new inputs, shape (n, dim)."""
         check_is_fitted(self)
         return self._run(self._inputs(X))
@@ -446,8 +451,8 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         """Return the cosines of outputs by column, shapes (n, num_classes) or (n,)."""
         return {name: score.cpu().numpy() for name, score in by_name(self.space_.scores(z)).items()}
 
-    def _answers(self, z: Tensor) -> dict[str, Array]:
-        """Return answers by column, in the dtype of the column."""
+    def _predictions(self, z: Tensor) -> dict[str, Array]:
+        """Return predictions by column, in the dtype of the column."""
         return {
             name: self.targets_[name].decode(found.numpy(force=True))
             for name, found in by_name(self.space_.predict(z)).items()
@@ -462,14 +467,20 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         return tags
 
 
-def read_column(y: Any) -> Array:
+def read_column(y: ArrayLike) -> Array:
     """Return the one column of ``y``, shape (n,), without gaps."""
     values: Array = column_or_1d(y, warn=True)
     assert_all_finite(values, input_name="y")
     return values
 
 
-def _none_if_auto(value: Any, name: str) -> Any:
+def _place(task: Classes, dim: int, prior: Prior | None) -> Prototypes:
+    method = "auto" if prior is None else defaults.choose_prior_method(task.num_classes, dim)
+    classes = task.names or task.num_classes
+    return place(classes, dim, prior=prior, method=method, effort="fast", progress=False)
+
+
+def _unless_auto(value: T | str, name: str) -> T | None:
     """Return None where a parameter says "auto", and anything but another text as it is."""
     if not isinstance(value, str):
         return value
@@ -478,21 +489,20 @@ def _none_if_auto(value: Any, name: str) -> Any:
 
 
 def _select(data: Any, rows: Rows) -> Any:
-    """Return some rows of an array, a sparse matrix or a split; all of them,
-    and None, as they are.
+    """Return some rows of an array, a sparse matrix or a split; all of them, and None, as they
+    are.
     """
-    if data is None or len(rows) == (len(data) if isinstance(data, Split) else data.shape[0]):
-        return data
-    return select(data, torch.from_numpy(rows)) if isinstance(data, Split) else data[rows]
+    if isinstance(data, Split):
+        return data if len(rows) == len(data) else select(data, torch.from_numpy(rows))
+    return data if data is None or len(rows) == data.shape[0] else data[rows]
 
 
-def _hold_out(rows: Rows, share: float, seed: int, labels: Array | None) -> tuple[Rows, Rows]:
+def _hold_out(rows: Rows, share: float, seed: int, labels: Tensor) -> tuple[Rows, Rows]:
     """Return the rows to keep and those held out, each class in proportion."""
     count = max(1, round(share * len(rows)))
     if count >= len(rows):
         raise InputError(
             "validation_fraction", "leave rows to train on", f"{share:g} of {len(rows)} rows"
         )
-    ids = np.zeros(len(rows)) if labels is None else np.unique(labels[rows], return_inverse=True)[1]
-    taken = draw_rows(torch.from_numpy(ids.astype(np.int64)), count, seed=seed).numpy()
+    taken = draw_rows(labels[torch.from_numpy(rows)], count, seed=seed).numpy()
     return np.delete(rows, taken), rows[taken]

@@ -5,7 +5,6 @@ become names and ids and back. Classes stay sorted, as in scikit-learn: new ones
 old, each with its prototype.
 """
 
-from abc import abstractmethod
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -114,18 +113,13 @@ class ClassChanges(ConfidentEstimator):
             task=name,
             **settings,
         )
-        stale, self.held_out_ = (
-            self.held_out_ is not None,
-            None,
-        )  # answers of another network, or to fewer classes
+        stale = self.held_out_ is not None
+        self.held_out_ = None  # outputs of another network, or for fewer classes
         self._accept(name, changed, both, np.arange(len(both)))
         if self.replay_ is not None and inputs is not None:
-            self._keep_examples(Split(inputs, self._to_targets({name: _check_kind(old, y)})))
-        return (
-            replace(changed.report, notes=(*changed.report.notes, STALE))
-            if stale
-            else changed.report
-        )
+            self._keep_examples(Split(inputs, self._encode(y)))
+        report = changed.report
+        return replace(report, notes=(*report.notes, STALE)) if stale else report
 
     def remove_classes(
         self, classes: Any, *, old_valid: Any = None, column: str | None = None
@@ -165,10 +159,6 @@ class ClassChanges(ConfidentEstimator):
         )
         self._accept(name, changed, renamed, np.arange(len(renamed)))
         return changed.report
-
-    @abstractmethod
-    def _set_classes(self) -> None:
-        """Set the public attributes that say which classes there are."""
 
     def _find_column(self, given: str | None) -> tuple[str, Classes]:
         """Return the column of classes that is named, or the only one."""
@@ -211,7 +201,6 @@ class ClassChanges(ConfidentEstimator):
         self.network_ = changed.run.network.eval()
         self.history_ = [*self.history_, *changed.run.history]
         self.n_iter_ = len(self.history_)
-        self._set_classes()
         if self.replay_ is not None:
             moved = Split(
                 self.replay_.inputs, self.replay_.targets | {name: ids[self.replay_.targets[name]]}

@@ -1,13 +1,15 @@
 """Classification by the nearest prototype."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
+from torch import Tensor
 
 from hyperproto._core.arrays import Array
 from hyperproto._core.checks import check_integer, unknown_choice
@@ -20,6 +22,7 @@ from hyperproto.estimators.changes import ClassChanges
 from hyperproto.estimators.confidence import choose_unknown
 from hyperproto.evaluation.class_examples import draw_replay
 from hyperproto.evaluation.confidence import TaskCalibration, uncalibrated
+from hyperproto.losses import ClassLoss
 from hyperproto.runtime.predictor import with_unknown
 from hyperproto.spaces.output_space import UNNAMED
 from hyperproto.tasks import Classes
@@ -93,14 +96,18 @@ class HypersphericalClassifier(ClassifierMixin, ClassChanges):  # type: ignore[m
     True
     """
 
-    loss: Any = "auto"
-    class_weight: Any = None
+    loss: str | ClassLoss = "auto"
+    class_weight: Mapping[Any, float] | str | None = None
     reject: float | None = None
-    unknown_label: Any = None
+    unknown_label: object = None
     replay: int = 0
 
     def partial_fit(  # type: ignore[override]  # as scikit-learn has it for classifiers
-        self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        classes: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
     ) -> Self:
         """Take one pass over some rows; the first call places the classes and must name all of
         them.
@@ -108,40 +115,40 @@ class HypersphericalClassifier(ClassifierMixin, ClassChanges):  # type: ignore[m
         Inputs are scaled by the rows of the first call. ``calibrate``, ``reject`` and
         ``early_stopping`` hold rows out of all there are, so only ``fit`` uses them.
         """
-        return self._partial_fit(X, y, sample_weight, classes=classes)
+        return self._partial_fit(X, y, sample_weight, classes)
 
-    def predict(self, X: Any) -> Array:
+    def predict(self, X: ArrayLike) -> Array:
         """Return the class whose prototype is nearest (Equation 3), or ``unknown_label``. Shape
         (n,).
         """
         z = self._outputs(X)
         calibration = self._calibration(UNNAMED)
+        labels = self._predictions(z)[UNNAMED]  # of very many classes in bounded memory
         if calibration.rejection is None:
-            return self._answers(z)[UNNAMED]  # of very many classes in bounded memory
-        labels = self._answers(z)[UNNAMED]
+            return labels
         unknown = choose_unknown(self.classes_, self.unknown_label)
         accepted = calibration.accept(self._logits(z)[UNNAMED], self._strengths(z, UNNAMED))
         return with_unknown(labels, accepted, unknown)
 
-    def predict_proba(self, X: Any) -> Array:
+    def predict_proba(self, X: ArrayLike) -> Array:
         """Return the probability of each class, shape (n, num_classes): a softmax of the logits of
         the loss.
         """
         logits = self._logits(self._outputs(X))[UNNAMED]
         return self._calibration(UNNAMED).probabilities(logits)
 
-    def decision_function(self, X: Any) -> Array:
+    def decision_function(self, X: ArrayLike) -> Array:
         """Return the logit of each class, shape (n, num_classes); for two classes the difference,
         shape (n,).
         """
         logits = self._logits(self._outputs(X))[UNNAMED]
         return logits if logits.shape[1] > 2 else logits[:, 1] - logits[:, 0]
 
-    def cosines(self, X: Any) -> Array:
+    def cosines(self, X: ArrayLike) -> Array:
         """Return the cosine to each prototype, shape (n, num_classes)."""
         return self._scores(self._outputs(X))[UNNAMED]
 
-    def outlier_score(self, X: Any, kind: str | None = None) -> Array:
+    def outlier_score(self, X: ArrayLike, kind: str | None = None) -> Array:
         """Return how unusual inputs are, larger for more unusual ones, shape (n,).
 
         ``kind`` is as in :func:`hyperproto.evaluation.confidence.outlier_score`; ``reject`` uses
@@ -152,7 +159,7 @@ class HypersphericalClassifier(ClassifierMixin, ClassChanges):  # type: ignore[m
         fitted = fitted if kind is None else replace(fitted, outlier=kind)
         return fitted.outliers(self._logits(z)[UNNAMED], self._strengths(z, UNNAMED))
 
-    def conformal_sets(self, X: Any, coverage: float = COVERAGE) -> NDArray[np.bool_]:
+    def conformal_sets(self, X: ArrayLike, coverage: float = COVERAGE) -> NDArray[np.bool_]:
         """Return which classes to expect, shape (n, num_classes): the true one is among them as
         often as stated.
         """
@@ -176,31 +183,29 @@ class HypersphericalClassifier(ClassifierMixin, ClassChanges):  # type: ignore[m
         )
         return measures.get("ece")
 
-    def _read_y(self, y: Any, *, reset: bool, **about: Any) -> dict[str, Array]:
-        values, classes = read_column(y), about.get("classes")
+    @property
+    def classes_(self) -> Array:
+        """The classes, sorted, in the dtype of ``y``."""
+        return self._class_columns[UNNAMED].values
+
+    def _read_y(
+        self, y: ArrayLike, *, reset: bool, classes: ArrayLike | None = None
+    ) -> dict[str, Array]:
+        values = read_column(y)
         check_classification_targets(values)
+        given = values if classes is None else np.asarray(classes)
         if reset:
-            self.targets_ = {
-                UNNAMED: Classes.fit(np.asarray(values if classes is None else classes))
-            }
-            self._set_classes()
+            self.targets_ = {UNNAMED: Classes.fit(given, loss=self.loss)}
             self._check_unknown(self.classes_)
-        elif classes is not None and not np.array_equal(np.unique(classes), self.classes_):
+        elif classes is not None and not np.array_equal(np.unique(given), self.classes_):
+            rule = "be as in the first call of partial_fit"
             advice = "Fit a new estimator for others."
-            raise InputError(
-                "classes",
-                "be as in the first call of partial_fit",
-                np.unique(classes).tolist(),
-                advice,
-            )
+            raise InputError("classes", rule, np.unique(given).tolist(), advice)
         return {UNNAMED: values}
 
     def _check_unknown(self, classes: Array) -> None:
         if self.reject is not None:
             choose_unknown(classes, self.unknown_label)
-
-    def _set_classes(self) -> None:
-        self.classes_ = self._class_columns[UNNAMED].values
 
     def _keep_examples(self, examples: Split) -> None:
         per_class = check_integer(self.replay, "replay", at_least=0)
@@ -210,17 +215,12 @@ class HypersphericalClassifier(ClassifierMixin, ClassChanges):  # type: ignore[m
             draw_replay(examples, UNNAMED, per_class=per_class, seed=0) if per_class else None
         )
 
-    def _weigh_classes(self, values: dict[str, Array]) -> Array | None:
-        if self.class_weight is None:
-            return None
-        given, labels = self.class_weight, values[UNNAMED]
-        if isinstance(given, dict):
-            classes = self.classes_.tolist()
-            for name in given:
-                if name not in classes:
-                    raise unknown_choice(
-                        str(name), map(str, classes), what="class in `class_weight`"
-                    )
-            by_class = np.array([float(given.get(name, 1)) for name in classes])
-            return by_class[np.searchsorted(self.classes_, labels)]
-        return np.asarray(compute_sample_weight(given, labels))
+    def _weigh_classes(self, targets: dict[str, Tensor]) -> Array | None:
+        given, ids = self.class_weight, targets[UNNAMED].numpy()
+        if not isinstance(given, Mapping):
+            return None if given is None else compute_sample_weight(given, ids)
+        classes = self.classes_.tolist()
+        for name in given:
+            if name not in classes:
+                raise unknown_choice(str(name), map(str, classes), what="class in `class_weight`")
+        return np.array([float(given.get(name, 1)) for name in classes])[ids]

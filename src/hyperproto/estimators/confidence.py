@@ -5,17 +5,19 @@ asked for.
 import math
 import warnings
 from abc import ABC
-from typing import Any, Self, cast
+from pathlib import Path
+from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import check_is_fitted
 
 from hyperproto._core.arrays import Array
 from hyperproto._core.errors import InputError, InputTypeError, arg
-from hyperproto.data import Split, TablePreprocessing
+from hyperproto.data import Split, Standardizer, TablePreprocessing
 from hyperproto.estimators.base import SphereEstimator
+from hyperproto.estimators.store import save_estimator
 from hyperproto.evaluation.confidence import (
     ConformalInterval,
     ConformalSets,
@@ -25,13 +27,21 @@ from hyperproto.evaluation.confidence import (
 )
 from hyperproto.export import Exported, export_model
 
+EXPORTED = (
+    0.9,
+    0.5,
+    0.8,
+    0.95,
+    0.99,
+)  # coverages that an exported model can give, the default first
+
 
 class ConfidentEstimator(SphereEstimator, ABC):
     """An estimator that keeps what it says about held-out rows, and so knows
     how often it is right.
     """
 
-    def recalibrate(self, X: Any, y: Any) -> Self:
+    def recalibrate(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Fit the confidence of predictions to rows that were not trained on, with examples of
         every class.
 
@@ -45,7 +55,7 @@ class ConfidentEstimator(SphereEstimator, ABC):
         check_consistent_length(inputs, *targets.values())
         return self._calibrate(Split(inputs, targets))
 
-    def export(self, folder: Any, X: Any, *, overwrite: bool = False) -> Exported:
+    def export(self, folder: str | Path, X: ArrayLike, *, overwrite: bool = False) -> Exported:
         """Write a folder by which ``hyperproto.runtime.Predictor`` predicts without torch.
 
         Parameters
@@ -57,35 +67,48 @@ class ConfidentEstimator(SphereEstimator, ABC):
         """
         check_is_fitted(self)
         rows, names = self._check_inputs(X, reset=False), getattr(self, "feature_names_in_", None)
+        preprocessing: Standardizer | TablePreprocessing = self.inputs_
+        if self.encoder_ is not None:
+            preprocessing, names = TablePreprocessing(self.encoder_, self.inputs_), None
         return export_model(
             folder,
             self.network_,
             self.space_,
             rows,
-            preprocessing=self.inputs_
-            if self.encoder_ is None
-            else TablePreprocessing(self.encoder_, self.inputs_),
-            columns=None if names is None or self.encoder_ is not None else tuple(map(str, names)),
+            preprocessing=preprocessing,
+            columns=None if names is None else tuple(map(str, names)),
             about={name: self._describe(name) for name in self.targets_},
             bare=self.flat_,
             overwrite=overwrite,
         )
+
+    def save(self, folder: str | Path, *, overwrite: bool = False) -> None:
+        """Write everything a prediction needs into a new folder; ``hp.load(folder)`` gives it back.
+
+        ``overwrite=True`` replaces an estimator that was saved there before, and nothing else.
+        """
+        check_is_fitted(self)
+        save_estimator(self, folder, overwrite=overwrite)
 
     def _describe(self, name: str) -> dict[str, Any]:
         """Return what an exported model needs to know about a column, its promises for several
         coverages.
         """
         about: dict[str, Any] = {}
-        if name in self._class_columns:
+        is_class, is_calibrated = name in self._class_columns, self.held_out_ is not None
+        if is_class:
             classes = self._class_columns[name].values
             about["classes"] = classes.tolist()
             if self._calibration(name).rejection is not None:
                 about["unknown"] = choose_unknown(classes, getattr(self, "unknown_label", None))
-        if self.held_out_ is not None:
-            about |= self._calibration(name).form() if name in self._class_columns else {}
-            # those that an exported model can give, the default first
-            promises = [self._conformal(name, coverage) for coverage in (0.9, 0.5, 0.8, 0.95, 0.99)]
-            about["sets" if name in self._class_columns else "intervals"] = promises
+        if is_calibrated:
+            about |= self._calibration(name).form() if is_class else {}
+            about["sets" if is_class else "intervals"] = [
+                self._conformal_sets(name, coverage)
+                if is_class
+                else self._conformal_interval(name, coverage)
+                for coverage in EXPORTED
+            ]
             about["calibrated"] = True
         return about
 
@@ -99,22 +122,20 @@ class ConfidentEstimator(SphereEstimator, ABC):
     def _fit_confidence(self) -> Self:
         """Fit the confidence of each column of classes to what was said about held-out rows."""
         reject, held_out = getattr(self, "reject", None), self._held_out()
-        rows = {name: held_out[name] for name in self._class_columns}
         before = uncalibrated(self.space_)
-        self.calibrations_ = {
-            name: TaskCalibration.fit(
-                row.scores,
-                row.targets,
-                row.strengths,
+        self.calibrations_ = {}
+        for name in self._class_columns:
+            rows = held_out[name]
+            self.calibrations_[name] = TaskCalibration.fit(
+                rows.scores,
+                rows.targets,
+                rows.strengths,
                 coverage=None,
                 reject=reject,
                 before=before[name].model,
             )
-            for name, row in rows.items()
-        }
-        if reject is not None:
-            for row in rows.values():
-                _warn_if_few(row, 1 - reject, f"reject={reject:g} rejects nothing")
+            if reject is not None:
+                _warn_if_few(rows, 1 - reject, f"reject={reject:g} rejects nothing")
         return self
 
     def _calibration(self, name: str) -> TaskCalibration:
@@ -133,28 +154,21 @@ class ConfidentEstimator(SphereEstimator, ABC):
 
     def _sets(self, name: str, scores: Array, coverage: float) -> NDArray[np.bool_]:
         """Return which classes of a column to expect, shape (n, num_classes)."""
-        _warn_if_few(
-            self._held_out()[name],
-            coverage,
-            f"with coverage={coverage:g} every class is in every set",
-        )
-        fitted = cast(ConformalSets, self._conformal(name, coverage))
-        return fitted.sets(self._calibration(name).probabilities(scores))
+        otherwise = f"with coverage={coverage:g} every class is in every set"
+        _warn_if_few(self._held_out()[name], coverage, otherwise)
+        probabilities = self._calibration(name).probabilities(scores)
+        return self._conformal_sets(name, coverage).sets(probabilities)
 
-    def _intervals(self, name: str, answers: Array, coverage: float) -> Array:
-        """Return the ends of the intervals of a column of numbers, shape (n, 2)."""
-        return cast(ConformalInterval, self._conformal(name, coverage)).intervals(answers)
-
-    def _conformal(self, name: str, coverage: float) -> ConformalSets | ConformalInterval:
-        """Return what keeps the promise of a coverage: sets for a column of classes, intervals for
-        one of numbers.
-        """
+    def _conformal_sets(self, name: str, coverage: float) -> ConformalSets:
+        """Return what keeps the promise of a coverage for a column of classes."""
         rows = self._held_out()[name]
-        if name not in self._class_columns:
-            return ConformalInterval.fit(rows.scores, rows.targets, coverage)
-        return ConformalSets.fit(
-            self._calibration(name).probabilities(rows.scores), rows.targets, coverage
-        )
+        probabilities = self._calibration(name).probabilities(rows.scores)
+        return ConformalSets.fit(probabilities, rows.targets, coverage)
+
+    def _conformal_interval(self, name: str, coverage: float) -> ConformalInterval:
+        """Return what keeps the promise of a coverage for a column of numbers."""
+        rows = self._held_out()[name]
+        return ConformalInterval.fit(rows.scores, rows.targets, coverage)
 
 
 def _warn_if_few(rows: TaskOutputs, coverage: float, otherwise: str) -> None:

@@ -1,10 +1,11 @@
 """Classes and numbers together, by one network."""
 
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils import ClassifierTags, assert_all_finite
 
@@ -13,8 +14,8 @@ from hyperproto._core.checks import choose
 from hyperproto._core.errors import InputError
 from hyperproto.defaults import COVERAGE
 from hyperproto.estimators.changes import ClassChanges
-from hyperproto.spec import SpaceSpec
-from hyperproto.tasks import Classes, Number
+from hyperproto.losses import ClassLoss
+from hyperproto.tasks import Classes, Number, Task, numeric
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -66,10 +67,10 @@ class HypersphericalMultiTask(ClassChanges):
     (['classes', 'number'], True)
     """
 
-    tasks: Any = "auto"
-    loss: Any = "auto"
-    number_loss: str = "auto"
-    class_weight: Any = None
+    tasks: str | Sequence[str] = "auto"
+    loss: str | ClassLoss = "auto"
+    number_loss: Literal["auto", "absolute", "squared"] = "auto"
+    class_weight: Literal["balanced"] | None = None
 
     @property
     def names_(self) -> list[str]:
@@ -81,20 +82,20 @@ class HypersphericalMultiTask(ClassChanges):
         """What each column is."""
         return ["classes" if name in self._class_columns else "number" for name in self.targets_]
 
-    def predict(self, X: Any) -> Array:
-        """Return the answers, shape (n, columns): floats where all columns are numbers, else
+    def predict(self, X: ArrayLike) -> Array:
+        """Return the predictions, shape (n, columns): floats where all columns are numbers, else
         objects.
         """
-        answers = list(self._answers(self._outputs(X)).values())
+        predictions = list(self._predictions(self._outputs(X)).values())
         dtype = (
-            np.result_type(*answers)
-            if len({a.dtype.kind for a in answers}) == 1
+            np.result_type(*predictions)
+            if len({a.dtype.kind for a in predictions}) == 1
             else np.dtype(object)
         )
-        table: Array = np.stack([answer.astype(dtype) for answer in answers], axis=1)
+        table: Array = np.stack([prediction.astype(dtype) for prediction in predictions], axis=1)
         return table[:, 0] if self.flat_ else table
 
-    def predict_proba(self, X: Any) -> Any:
+    def predict_proba(self, X: ArrayLike) -> Array | list[Array | None] | None:
         """Return a list with the probabilities of each column, shapes (n, num_classes), None for
         numbers.
 
@@ -107,56 +108,64 @@ class HypersphericalMultiTask(ClassChanges):
         ]
         return probabilities[0] if self.flat_ else probabilities
 
-    def cosines(self, X: Any) -> list[Array]:
+    def cosines(self, X: ArrayLike) -> list[Array]:
         """Return each column's cosines, shapes (n, num_classes) for classes and
         (n,) for numbers.
         """
         return list(self._scores(self._outputs(X)).values())
 
-    def conformal_sets(self, X: Any, coverage: float = COVERAGE) -> dict[str, NDArray[np.bool_]]:
+    def conformal_sets(
+        self, X: ArrayLike, coverage: float = COVERAGE
+    ) -> dict[str, NDArray[np.bool_]]:
         """Return, for each column of classes, which to expect, shape (n, num_classes)."""
         self._held_out()
         logits = self._logits(self._outputs(X))
         return {name: self._sets(name, logits[name], coverage) for name in self._class_columns}
 
-    def predict_interval(self, X: Any, coverage: float = COVERAGE) -> dict[str, Array]:
+    def predict_interval(self, X: ArrayLike, coverage: float = COVERAGE) -> dict[str, Array]:
         """Return, for each column of numbers, the ends of its intervals, shape (n, 2)."""
         self._held_out()
-        answers = self._answers(self._outputs(X))
-        numbers = [name for name in self.names_ if name not in self._class_columns]
-        return {name: self._intervals(name, answers[name], coverage) for name in numbers}
+        predictions = self._predictions(self._outputs(X))
+        return {
+            name: self._conformal_interval(name, coverage).intervals(predictions[name])
+            for name in numeric(self.targets_)
+        }
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+    def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Return the mean over the columns of accuracy, for classes, and R², for numbers."""
-        answers, true = self._answers(self._outputs(X)), self._read_y(y, reset=False)
+        predictions, true = self._predictions(self._outputs(X)), self._read_y(y, reset=False)
         measures = {
             name: accuracy_score if name in self._class_columns else r2_score
             for name in self.names_
         }
         return float(
             np.mean(
-                [m(true[n], answers[n], sample_weight=sample_weight) for n, m in measures.items()]
+                [
+                    m(true[n], predictions[n], sample_weight=sample_weight)
+                    for n, m in measures.items()
+                ]
             )
         )
 
-    def _space_spec(self, prior: str | None) -> SpaceSpec:
-        return replace(super()._space_spec(prior), class_weight=self.class_weight)
+    @property
+    def classes_(self) -> list[Array | None]:
+        """For each column its classes, None for numbers."""
+        classes = self._class_columns
+        return [classes[name].values if name in classes else None for name in self.targets_]
 
-    def _read_y(self, y: Any, *, reset: bool, **about: Any) -> dict[str, Array]:
-        y = y if hasattr(y, "columns") else np.asarray(y)
-        columns = _split_columns(y)
+    def _read_y(
+        self, y: ArrayLike, *, reset: bool, classes: ArrayLike | None = None
+    ) -> dict[str, Array]:
+        table = y if hasattr(y, "columns") else np.asarray(y)
+        columns = _split_columns(table)
         if reset:
-            self.flat_ = np.ndim(y) == 1
-            names = [str(name) for name in getattr(y, "columns", range(len(columns)))]
+            self.flat_ = np.ndim(table) == 1
+            names = [str(name) for name in getattr(table, "columns", range(len(columns)))]
+            kinds = _choose_tasks(self.tasks, columns)
             self.targets_ = {
-                name: Classes.fit(column, f'Column "{name}" of `y`')
-                if task == "classes"
-                else Number()
-                for name, task, column in zip(
-                    names, _choose_tasks(self.tasks, columns), columns, strict=True
-                )
+                name: self._task(kind, name, column)
+                for name, kind, column in zip(names, kinds, columns, strict=True)
             }
-            self._set_classes()
         if len(columns) != len(self.targets_):
             raise InputError(
                 "y", f"have {len(self.targets_)} columns, as in the first fit", len(columns)
@@ -166,9 +175,12 @@ class HypersphericalMultiTask(ClassChanges):
             for name, values in zip(self.names_, columns, strict=True)
         }
 
-    def _set_classes(self) -> None:
-        classes = {name: task.values for name, task in self._class_columns.items()}
-        self.classes_ = [classes.get(name) for name in self.targets_]
+    def _task(self, kind: str, name: str, column: Array) -> Task:
+        """Return the task that a column asks for."""
+        if kind == "number":
+            return Number(loss=self.number_loss)
+        about = f'Column "{name}" of `y`'
+        return Classes.fit(column, about, loss=self.loss, class_weight=self.class_weight)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -198,7 +210,7 @@ def _own_dtype(column: Array) -> Array:
     return np.array(column.tolist()) if alike else column
 
 
-def _choose_tasks(tasks: Any, columns: list[Array]) -> list[str]:
+def _choose_tasks(tasks: str | Sequence[str], columns: list[Array]) -> list[str]:
     """Return what each column is."""
     if isinstance(tasks, str):
         choose(tasks, {"auto": 0}, what="tasks")

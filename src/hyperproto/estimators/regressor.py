@@ -1,13 +1,13 @@
 """Regression by the latitude of a point on a hemisphere."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import RegressorMixin
 
 from hyperproto._core.arrays import Array
-from hyperproto._core.checks import choose
 from hyperproto.defaults import COVERAGE
 from hyperproto.estimators.base import read_column
 from hyperproto.estimators.confidence import ConfidentEstimator
@@ -51,40 +51,36 @@ class HypersphericalRegressor(RegressorMixin, ConfidentEstimator):  # type: igno
     True
     """
 
-    loss: str = "absolute"
-    bounds: Any = None
+    loss: Literal["absolute", "squared"] = "absolute"
+    bounds: tuple[float, float] | None = None
 
-    def predict(self, X: Any) -> Array:
+    def predict(self, X: ArrayLike) -> Array:
         """Return the numbers that the outputs stand for, shape (n,)."""
-        return self._answers(self._outputs(X))[UNNAMED]
+        return self._predictions(self._outputs(X))[UNNAMED]
 
-    def cosines(self, X: Any) -> Array:
+    def cosines(self, X: ArrayLike) -> Array:
         """Return the cosine to the pole of large numbers, shape (n,)."""
         return self._scores(self._outputs(X))[UNNAMED]
 
-    def predict_interval(self, X: Any, coverage: float = COVERAGE) -> Array:
+    def predict_interval(self, X: ArrayLike, coverage: float = COVERAGE) -> Array:
         """Return the ends of intervals, shape (n, 2), that contain the true number as often as
         stated.
 
         They may reach beyond the bounds: so may the truth.
         """
-        self._held_out()
-        return self._intervals(UNNAMED, self.predict(X), coverage)
+        return self._conformal_interval(UNNAMED, coverage).intervals(self.predict(X))
 
     @property
     def bounds_(self) -> tuple[float, float]:
         """The numbers at the poles; infinite where no bounds were given."""
         return self.targets_[UNNAMED].bounds
 
-    @property
-    def number_loss(self) -> str:
-        """The loss, by the name that it has next to one of classes."""
-        return choose(self.loss, {name: name for name in ("absolute", "squared")}, what="loss")
-
-    def _read_y(self, y: Any, *, reset: bool, **about: Any) -> dict[str, Array]:
+    def _read_y(
+        self, y: ArrayLike, *, reset: bool, classes: ArrayLike | None = None
+    ) -> dict[str, Array]:
         values = read_column(y).astype(np.float64)
-        if reset:
-            self.targets_ = {
-                UNNAMED: Number() if self.bounds is None else Range.fit(values, bounds=self.bounds)
-            }
+        if reset and self.bounds is None:
+            self.targets_ = {UNNAMED: Number(loss=self.loss)}
+        elif reset:
+            self.targets_ = {UNNAMED: Range.fit(values, bounds=self.bounds, loss=self.loss)}
         return {UNNAMED: values}

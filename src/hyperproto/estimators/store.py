@@ -28,6 +28,7 @@ from hyperproto._core.files import (
 from hyperproto._core.schema import read_plain
 from hyperproto.data import Split, Standardizer
 from hyperproto.data.preprocessing import is_sparse, parts_of, sparse_rows
+from hyperproto.estimators.base import SphereEstimator
 from hyperproto.evaluation.confidence import TaskCalibration
 from hyperproto.evaluation.confidence.calibration import TaskOutputs
 from hyperproto.losses import LOSSES, get_loss
@@ -80,7 +81,9 @@ class Description:
     history: tuple[EpochRecord, ...]
 
 
-def save_estimator(estimator: Any, folder: str | Path, *, overwrite: bool = False) -> None:
+def save_estimator(
+    estimator: SphereEstimator, folder: str | Path, *, overwrite: bool = False
+) -> None:
     """Write a fitted estimator into a folder that is new or empty.
 
     With ``overwrite`` there may be another estimator, which stays as it is until the new one is
@@ -98,7 +101,7 @@ def save_estimator(estimator: Any, folder: str | Path, *, overwrite: bool = Fals
         _write(estimator, described, place)
 
 
-def _write(estimator: Any, described: dict[str, Any], place: Path) -> None:
+def _write(estimator: SphereEstimator, described: dict[str, Any], place: Path) -> None:
     for path, prototypes in prototype_files(place, estimator.space_).items():
         prototypes.save(path)
     write_tensors(
@@ -118,16 +121,15 @@ def _write(estimator: Any, described: dict[str, Any], place: Path) -> None:
             f"targets.{index}": ids for index, ids in enumerate(estimator.replay_.targets.values())
         }
         inputs = estimator.replay_.inputs
-        given = (
-            dict(zip(SPARSE, parts_of(inputs), strict=True))
-            if is_sparse(inputs)
-            else {"inputs": inputs}
-        )
-        write_tensors(place / REPLAY, {**given, **kept}, format=FORMAT)
+        if is_sparse(inputs):
+            kept |= zip(SPARSE, parts_of(inputs), strict=True)
+        else:
+            kept["inputs"] = torch.as_tensor(inputs)
+        write_tensors(place / REPLAY, kept, format=FORMAT)
     write_json(place / CLOSING, described)
 
 
-def _describe(estimator: Any) -> dict[str, Any]:
+def _describe(estimator: SphereEstimator) -> dict[str, Any]:
     network = estimator.network_
     if not isinstance(network, Backbone):
         advice = (
@@ -163,7 +165,7 @@ def _describe(estimator: Any) -> dict[str, Any]:
     }
 
 
-def load_estimator(folder: str | Path) -> Any:
+def load_estimator(folder: str | Path) -> SphereEstimator:
     """Give back an estimator that was saved, ready to predict."""
     # here, since these store themselves with this module
     from hyperproto.estimators import (
@@ -181,9 +183,7 @@ def load_estimator(folder: str | Path) -> Any:
     about = read_plain(Description, stored, f'"{folder / CLOSING}"')
     try:
         params = {name: _from_plain(value) for name, value in about.params.items()}
-        kind: Any = choose(
-            stored["class"], {kind.__name__: kind for kind in kinds}, what="estimator"
-        )
+        kind = choose(stored["class"], {kind.__name__: kind for kind in kinds}, what="estimator")
         estimator = kind(**params)
         estimator.history_ = list(stored["history"])
         _refill(estimator, about, folder)
@@ -202,7 +202,7 @@ def load_estimator(folder: str | Path) -> Any:
     return estimator
 
 
-def _refill(estimator: Any, about: Description, folder: Path) -> None:
+def _refill(estimator: SphereEstimator, about: Description, folder: Path) -> None:
     """Set what ``fit`` sets."""
     estimator.n_features_in_, names = about.features.count, about.features.names
     if names is not None:
@@ -226,8 +226,6 @@ def _refill(estimator: Any, about: Description, folder: Path) -> None:
     estimator.replay_ = _read_replay(
         folder / REPLAY, estimator.targets_, about.inputs.out_width(width)
     )
-    if estimator._class_columns:
-        estimator._set_classes()
     estimator.calibrations_ = (
         dict(zip(estimator._class_columns, about.calibrations, strict=True))
         if about.calibrations

@@ -78,7 +78,7 @@ class Space(TaskSpace):
         named, bare = parse_tasks(task, tasks, ("separate",))
         dim = check_integer(dim, "dim", at_least=1)
         if separate == "auto":
-            separate = _chooses_separate(dim, named)
+            _, separate = choose_layout(named, dim)
         self.separate = bool(separate)
         axes = assign_axes(dim, named, separate=self.separate)
         named = choose_losses(named, axes, separate=self.separate)
@@ -150,16 +150,26 @@ class Space(TaskSpace):
         return {name: placed for name, placed in found.items() if placed is not None}
 
 
-def _chooses_separate(dim: int, tasks: Mapping[str, Task]) -> bool:
-    """Return whether tasks get spheres of their own: classes next to numbers, but for the paper's
-    loss.
+def choose_layout(tasks: Mapping[str, Task], dim: int | None = None) -> tuple[int, bool]:
+    """Return the width of an output for some tasks, enough for them where it is None, and whether
+    each gets a sphere to itself: classes next to numbers do, but for the paper's loss.
+
+    >>> from hyperproto.tasks import Classes, Number
+    >>> choose_layout({"kind": Classes(10)}), choose_layout({"kind": Classes(10), "size": Number()})
+    ((9, False), (17, True))
     """
-    classes = indexed(tasks)
-    if any(getattr(task.loss, "name", "") == "squared_cosine" for task in classes.values()):
-        return False
     poles = sum(task.takes_pole for task in tasks.values())
     counts = [task.axes.enough + 1 for task in tasks.values() if not task.takes_pole]
-    return defaults.choose_space(counts, poles, dim) == "spheres"
+    is_paper = "squared_cosine" in {loss_name(task) for task in indexed(tasks).values()}
+    separate = not is_paper and defaults.choose_space(counts, poles, dim) == "spheres"
+    if dim is None:
+        dim = defaults.choose_dim(counts, poles, separate=separate)
+    return dim, separate
+
+
+def loss_name(task: Task) -> str:
+    """Return the name of a task's loss of classes, "auto" where it is still to be chosen."""
+    return getattr(task.loss, "name", "auto")
 
 
 def choose_losses(
@@ -167,7 +177,7 @@ def choose_losses(
 ) -> dict[str, Task]:
     """Return tasks with the losses and margins that they leave open."""
     classes = indexed(tasks)
-    named = {task.loss if task.loss == "auto" else task.loss.name for task in classes.values()}
+    named = {loss_name(task) for task in classes.values()}
     number_loss = "absolute" if named <= {"auto"} else "squared"
     kind = "spheres" if separate else "sphere"
     margin = defaults.choose_margin(kind, max(named, default="auto"), has_classes=bool(classes))
