@@ -11,6 +11,7 @@ from hyperproto.evaluation.evaluate import (
     Evaluation,
     Pair,
     RangeReport,
+    TaskReport,
     evaluate_run,
 )
 from hyperproto.evaluation.export import export_run
@@ -41,6 +42,7 @@ __all__ = [
     "RangeReport",
     "RunRow",
     "TaskPredictions",
+    "TaskReport",
     "add_classes",
     "calibrate_run",
     "confidence",

@@ -1,5 +1,6 @@
 """Fit the confidence of a network, and keep it in the folder of a run as ``calibration.json``."""
 
+from functools import partial
 from typing import Any
 
 from torch import nn
@@ -18,7 +19,7 @@ from hyperproto.evaluation.confidence import (
 from hyperproto.evaluation.predict import UNKNOWN, collect_outputs
 from hyperproto.evaluation.run_data import AnyRun, open_run
 from hyperproto.spaces.output_space import TaskSpace
-from hyperproto.tasks import indexed, numeric
+from hyperproto.tasks import Task, indexed, numeric
 from hyperproto.training.load import CALIBRATION
 
 
@@ -90,42 +91,52 @@ def fit_calibration(
     ``coverage`` and ``reject`` are as for :func:`calibrate_run`; ``origin`` is kept with the
     result.
     """
-    before, ranges = uncalibrated(space), numeric(space.tasks)
+    before = uncalibrated(space)
     if reject is not None and not before:
         raise InputError("reject", "be left out where all tasks are numbers", reject)
     for name, task in indexed(space.tasks).items() if reject is not None else ():
         if UNKNOWN in (task.names or ()):
-            rule, advice = (
-                f'have no class called "{UNKNOWN}", the prediction of {arg("reject")}',
-                "Rename the class.",
-            )
-            raise InputError(f'Task "{name}"', rule, advice=advice)
+            rule = f'have no class called "{UNKNOWN}", the prediction of {arg("reject")}'
+            raise InputError(f'Task "{name}"', rule, advice="Rename the class.")
     z, targets = collect_outputs(network, space, data, batch_size=batch_size)
     if not targets:
         raise InputError("Data to calibrate on", "have targets", "none")
-    heads = space.named_heads()
-    tasks: dict[str, TaskCalibration] = {}
+    heads, tasks = space.named_heads(), dict[str, TaskCalibration]()
     measures: dict[str, float] = {}
     examples = 0
-    for name, target in targets.items():
-        outputs = TaskOutputs.of(heads[name], z, target).labeled()
+    for name in [*before, *numeric(space.tasks)]:
+        outputs = TaskOutputs.of(heads[name], z, targets[name]).labeled()
         if not len(outputs.targets):
             raise InputError("Data to calibrate on", f'have labels for "{name}"', "none")
-
-        def fit(part: TaskOutputs, name: str = name) -> TaskCalibration:
-            if name in ranges:
-                low, high = ranges[name].bounds
-                fitted = ConformalInterval.fit(
-                    part.scores, part.targets, coverage, low=low, high=high
-                )
-                return TaskCalibration(interval=fitted)
-            known, was = (part.scores, part.targets, part.strengths), before[name]
-            return TaskCalibration.fit(
-                *known, coverage=coverage, reject=reject, outlier=was.outlier, before=was.model
-            )
-
+        fit = partial(
+            _fit, task=space.tasks[name], before=before.get(name), coverage=coverage, reject=reject
+        )
         tasks[name] = fit(outputs)
         examples = max(examples, len(outputs.targets))
         measured = outputs.cross_measure(fit, before.get(name))
         measures |= {space.metric_name(name, key): value for key, value in measured.items()}
     return Calibration(tasks, examples, measures, origin or {})
+
+
+def _fit(
+    part: TaskOutputs,
+    task: Task,
+    before: TaskCalibration | None,
+    coverage: float,
+    reject: float | None,
+) -> TaskCalibration:
+    """Fit the interval around a number, or what is said about classes."""
+    rows, truth = part.scores, part.targets
+    if before is None:
+        low, high = task.bounds
+        found = ConformalInterval.fit(rows, truth, coverage, low=low, high=high)
+        return TaskCalibration(interval=found)
+    return TaskCalibration.fit(
+        rows,
+        truth,
+        part.strengths,
+        coverage=coverage,
+        reject=reject,
+        outlier=before.outlier,
+        before=before.model,
+    )

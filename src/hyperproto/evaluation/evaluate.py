@@ -2,16 +2,23 @@
 
 import math
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
+from itertools import starmap
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import torch
 from torch import Tensor
 
 from hyperproto._core.checks import check_integer, names_or_numbers
 from hyperproto._core.errors import InputError, MissingDataError
 from hyperproto._core.files import plain
 from hyperproto.data.source import Unseen
-from hyperproto.evaluation.confidence import ConfidenceReport, TaskCalibration, uncalibrated
+from hyperproto.evaluation.confidence import (
+    ConfidenceReport,
+    TaskCalibration,
+    uncalibrated,
+)
 from hyperproto.evaluation.predict import TaskPredictions, predict_split
 from hyperproto.evaluation.run_data import AnyRun, OpenRun, RunData, open_run
 from hyperproto.metrics import (
@@ -19,6 +26,7 @@ from hyperproto.metrics import (
     count_classes,
     error_quantiles,
     measure_open_set,
+    most_likely,
     top_accuracy,
 )
 from hyperproto.tasks import Task, indexed
@@ -50,39 +58,44 @@ class Pair:
     share: float
 
 
-@dataclass(frozen=True)
-class ClassReport:
+@dataclass(frozen=True, kw_only=True)
+class TaskReport:
+    """A task of any kind: how many targets are there and how many are not, and whether its stated
+    confidence is true, where it has any.
+    """
+
+    labels: int
+    missing: int
+    confidence: ConfidenceReport | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClassReport(TaskReport):
     """A class task. ``top_5`` is NaN where there are no more than five classes, or the space gives
     no scores.
 
     ``confidence`` is None where the space gives no scores.
     """
 
-    labels: int
-    missing: int
     top_5: float
     mean_class_accuracy: float
     classes: tuple[ClassRow, ...]
     pairs: tuple[Pair, ...]
-    confidence: ConfidenceReport | None = None
 
 
-@dataclass(frozen=True)
-class RangeReport:
+@dataclass(frozen=True, kw_only=True)
+class RangeReport(TaskReport):
     """A number: quantiles of the absolute error, the mean error, and the share of values beyond the
     bounds.
 
     ``confidence`` is None where the run is not calibrated.
     """
 
-    labels: int
-    missing: int
     low: float
     high: float
     quantiles: dict[str, float]
     bias: float
     beyond: float
-    confidence: ConfidenceReport | None = None
 
 
 class Predicted(NamedTuple):
@@ -106,7 +119,8 @@ class Evaluation:
         Accuracy and mean absolute error, named and computed as in training.
     baseline : dict of float
         The same of the baseline on these data: the majority class, the median.
-    tasks : dict of ClassReport or RangeReport
+    tasks : dict of TaskReport
+        A ClassReport of classes, a RangeReport of a number.
     skipped : tuple of str
         Images that cannot be read and were left out.
     calibrated, fitted_here : bool
@@ -126,7 +140,7 @@ class Evaluation:
     examples: int
     measures: dict[str, float]
     baseline: dict[str, float]
-    tasks: dict[str, ClassReport | RangeReport]
+    tasks: dict[str, TaskReport]
     skipped: tuple[str, ...] = ()
     calibrated: bool = False
     fitted_here: bool = False
@@ -174,30 +188,31 @@ def evaluate_run(
     """
     check_integer(pairs, "pairs", at_least=0)
     run = open_run(run)
-    found, calibration = (
-        run.read(data, split=split, unseen=unseen, skip_corrupt=skip_corrupt),
-        run.calibration,
+    found = run.read(data, split=split, unseen=unseen, skip_corrupt=skip_corrupt)
+    calibration, fitted, fitted_here = run.calibration, uncalibrated(run.space), False
+    if calibration is not None:
+        fitted |= calibration.tasks
+        origin = calibration.origin
+        fitted_here = (found.name, found.split) == (origin.get("data"), origin.get("split"))
+    predict = partial(
+        predict_split,
+        run.network,
+        run.space,
+        batch_size=batch_size or run.batch_size,
+        calibration=fitted,
     )
-    fitted = uncalibrated(run.space) | ({} if calibration is None else calibration.tasks)
-    options: Any = {"batch_size": batch_size or run.batch_size, "calibration": fitted}
-    predictions, measures = predict_split(run.network, run.space, found.data, top=TOP, **options)
+    predictions, measures = predict(found.data, top=TOP)
     if not measures:
-        raise InputError(
-            "Data to evaluate on", "have targets", "none", "To predict, no targets are needed."
-        )
+        advice = "To predict, no targets are needed."
+        raise InputError("Data to evaluate on", "have targets", "none", advice)
     detection = {}
     if unknown is not None:
-        others = predict_split(
-            run.network, run.space, _unknown_data(run, unknown, skip_corrupt), top=1, **options
-        )[0]
+        others, _ = predict(_unknown_data(run, unknown, skip_corrupt), top=1)
         detection = {
             name: measure_unknown(predictions[name], others[name])
             for name in indexed(run.space.tasks)
         }
     targets = {name: task.targets for name, task in predictions.items() if task.targets is not None}
-    fitted_on = (
-        ("", "") if calibration is None else tuple(map(calibration.origin.get, ("data", "split")))
-    )
     return Evaluation(
         run=str(run.record.folder),
         data=found.name,
@@ -212,7 +227,7 @@ def evaluate_run(
         },
         skipped=tuple(map(str, getattr(found.data, "skipped", ()))),
         calibrated=calibration is not None,
-        fitted_here=(found.name, found.split) == fitted_on,
+        fitted_here=fitted_here,
         unknown=detection,
         predicted=Predicted(run, found, predictions),
     )
@@ -221,9 +236,8 @@ def evaluate_run(
 def _unknown_data(run: OpenRun, given: Any, skip_corrupt: bool) -> Any:
     """Return inputs of none of the classes as the network takes them."""
     if not indexed(run.space.tasks):
-        raise InputError(
-            "unknown", "be left out where all tasks are numbers: only classes can be unknown"
-        )
+        rule = "be left out where all tasks are numbers: only classes can be unknown"
+        raise InputError("unknown", rule)
     if not isinstance(given, str | Path):
         return given
     if not Path(given).exists():
@@ -237,18 +251,22 @@ def report_task(
     *,
     pairs: int = 10,
     calibration: TaskCalibration | None = None,
-) -> ClassReport | RangeReport:
+) -> TaskReport:
     """Measure the predictions of one task; the ``pairs`` most frequent mistakes are kept."""
     predicted, targets = predictions.predicted, predictions.targets
     assert targets is not None
-    confidence = (
-        None
-        if calibration is None
-        else calibration.report(predictions.confidence, predicted, targets)
-    )
+    task.check_scored(targets, "targets")
+    if task.reads == "index":
+        targets = most_likely(targets).long()
+    labels = int(task.present(targets).sum())
+    known: Any = {"labels": labels, "missing": len(targets) - labels}
+    if calibration is not None:
+        known["confidence"] = calibration.report(predictions.confidence, predicted, targets)
+    if task.reads == "index":
+        return _report_classes(task, predictions, targets, pairs, known)
     if task.reads == "number":
-        return _report_range(task, predicted, targets, confidence)
-    return _report_classes(task, predictions, targets.long(), pairs, confidence)
+        return _report_range(task, predicted, targets, known)
+    return TaskReport(**known)
 
 
 def measure_unknown(known: TaskPredictions, unknown: TaskPredictions) -> dict[str, float]:
@@ -261,22 +279,18 @@ def measure_unknown(known: TaskPredictions, unknown: TaskPredictions) -> dict[st
         there are; and "rejection", the share of unknown inputs that is called unknown, NaN where no
         threshold was fitted.
     """
-    scores, others, accepted = (
-        known.confidence.outliers,
-        unknown.confidence.outliers,
-        unknown.confidence.accepted,
-    )
+    scores, others = known.confidence.outliers, unknown.confidence.outliers
+    accepted = unknown.confidence.accepted
     assert known.targets is not None
     assert scores is not None
     assert others is not None
     present = known.targets >= 0
     right = (known.predicted == known.targets)[present]
-    counts = {"known": int(present.sum()), "unknown": len(others)}
-    rejection = math.nan if accepted is None else float(1 - accepted.mean())
     return {
-        **counts,
+        "known": len(right),
+        "unknown": len(others),
         **measure_open_set(scores[present.numpy()], others, right),
-        "rejection": rejection,
+        "rejection": math.nan if accepted is None else float(1 - accepted.mean()),
     }
 
 
@@ -285,40 +299,34 @@ def _report_classes(
     predictions: TaskPredictions,
     labels: Tensor,
     pairs: int,
-    confidence: ConfidenceReport | None,
+    known: Any,
 ) -> ClassReport:
-    task.check(labels, "labels")
+    """Measure ids of classes, shape (n,), by those that are true."""
+    predicted, top, accuracy = predictions.predicted, predictions.top, math.nan
     names = names_or_numbers(task.names, task.num_classes)
-    support, recall, precision = count_classes(predictions.predicted, labels, task.num_classes)
-    columns = (names, support.tolist(), recall.tolist(), precision.tolist())
-    mistakes = confusion_pairs(predictions.predicted, labels, most=pairs)
-    has_top = predictions.top is not None and task.num_classes > TOP
+    support, recall, precision = count_classes(predicted, labels, task.num_classes)
+    if top is not None and task.num_classes > TOP:
+        accuracy = top_accuracy(top[:, :TOP], labels)
+    rows = zip(names, support.tolist(), recall.tolist(), precision.tolist(), strict=True)
     return ClassReport(
-        labels=int(support.sum()),
-        missing=len(labels) - int(support.sum()),
-        top_5=top_accuracy(predictions.top[:, :TOP], labels)
-        if has_top and predictions.top is not None
-        else math.nan,
+        top_5=accuracy,
         mean_class_accuracy=float(recall[support > 0].mean()) if support.any() else math.nan,
-        classes=tuple(ClassRow(*row) for row in zip(*columns, strict=True)),
+        classes=tuple(starmap(ClassRow, rows)),
         pairs=tuple(
             Pair(names[true], names[wrong], n, n / int(support[true]))
-            for true, wrong, n in mistakes
+            for true, wrong, n in confusion_pairs(predicted, labels, most=pairs)
         ),
-        confidence=confidence,
+        **known,
     )
 
 
-def _report_range(
-    task: Task, predicted: Tensor, values: Tensor, confidence: ConfidenceReport | None
-) -> RangeReport:
-    present = ~values.isnan()
+def _report_range(task: Task, predicted: Tensor, values: Tensor, known: Any) -> RangeReport:
+    """Measure numbers, shape (n,), by those that are true."""
+    present, (low, high) = task.present(values), task.bounds
     there = values[present].double()
-    quantiles = error_quantiles(predicted, values, LEVELS)
-    low, high = task.bounds
+    errors = task.errors(predicted, values)
+    quantiles = error_quantiles(errors, torch.zeros_like(errors), LEVELS)
     return RangeReport(
-        labels=len(there),
-        missing=len(values) - len(there),
         low=low,
         high=high,
         quantiles={
@@ -326,5 +334,5 @@ def _report_range(
         },
         bias=float((predicted[present].double() - there).mean()),
         beyond=float(((there < low) | (there > high)).double().mean()),
-        confidence=confidence,
+        **known,
     )

@@ -1,7 +1,7 @@
 """Predictions for a whole data set, and for files without labels."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +18,7 @@ from hyperproto.evaluation.run_data import AnyRun, open_run
 from hyperproto.runtime.predictor import check_one_source, describe_classes
 from hyperproto.spaces import TaskSpace
 from hyperproto.spaces.output_space import by_name
-from hyperproto.tasks import indexed
-from hyperproto.tasks.prototype_head import PrototypeHead
-from hyperproto.tasks.top_k import TopK
+from hyperproto.tasks import Head
 from hyperproto.training.outputs import add_terms, mean_terms, measure, network_outputs
 
 UNKNOWN = "unknown"
@@ -48,6 +46,17 @@ class TaskPredictions:
     top: Tensor | None = None
     top_scores: Tensor | None = None
     confidence: Confidence = field(default_factory=Confidence)
+
+    @classmethod
+    def join(cls, parts: Sequence["TaskPredictions"]) -> "TaskPredictions":
+        """Return the predictions of batches one after another."""
+
+        columns = {
+            name: torch.cat([vars(part)[name] for part in parts])
+            for name in ("predicted", "targets", "top", "top_scores")
+            if vars(parts[0])[name] is not None
+        }
+        return cls(**columns, confidence=Confidence.join([part.confidence for part in parts]))
 
 
 @torch.no_grad()
@@ -111,55 +120,34 @@ def predict_split(
     z, targets = collect_outputs(
         network, space, data, batch_size=check_integer(batch_size, "batch_size", at_least=1)
     )
-    tensors: dict[str, dict[str, list[Tensor]]] = {}
-    confidence: dict[str, list[Confidence]] = {}
+    fitted, heads = calibration or {}, space.named_heads()
+    parts: dict[str, list[TaskPredictions]] = {name: [] for name in heads}
     sums: dict[str, tuple[float, int]] = {}
     for rows in torch.split(torch.arange(len(z), device=z.device), batch_size):
         predictions = by_name(space.predict(z[rows]))
-        if targets:
-            add_terms(
-                sums,
-                measure(
-                    space, predictions, {name: target[rows] for name, target in targets.items()}
-                ),
-            )
-        for name, predicted in predictions.items():
-            fitted = (calibration or {}).get(name)
-            best = _rank(space, name, z[rows], predicted, top)
-            columns = {"predicted": predicted} | (
-                {} if best is None else {"top": best.ids, "top_scores": best.values}
-            )
-            for key, values in columns.items():
-                tensors.setdefault(name, {}).setdefault(key, []).append(values.cpu())
-            if fitted is not None:
-                outputs = TaskOutputs.of(space.named_heads()[name], z[rows], predicted)
-                found = fitted.describe(outputs, None if best is None else best.ids.cpu())
-                confidence.setdefault(name, []).append(found)
-    return {
-        name: TaskPredictions(
-            **{key: torch.cat(values) for key, values in columns.items()},
-            targets=targets[name].cpu() if name in targets else None,
-            confidence=Confidence.join(confidence[name]) if name in confidence else Confidence(),
-        )
-        for name, columns in tensors.items()
-    }, mean_terms(sums)
+        true = {name: target[rows] for name, target in targets.items()}
+        if true:
+            add_terms(sums, measure(space, predictions, true))
+        for name, head in heads.items():
+            found = _describe_batch(head, z[rows], predictions[name], top, fitted.get(name))
+            target = true[name].cpu() if name in true else None
+            parts[name].append(replace(found, targets=target))
+    return {name: TaskPredictions.join(found) for name, found in parts.items()}, mean_terms(sums)
 
 
-def _rank(space: TaskSpace, task: str, z: Tensor, predicted: Tensor, top: int) -> TopK | None:
-    """Return the ``top`` best classes, the predicted one first; None where there are none.
-
-    Where there are many classes, which ``predict`` goes through in blocks, so does this.
-    """
-    if space.tasks[task].reads != "index":
-        return None
-    head = space.named_heads()[task]
-    if isinstance(head, PrototypeHead) and head.many(z):
-        return head.top_k(z, top)
-    scores: Tensor = head.scores(z)
-    # the predicted class first, whatever order topk gives equals
-    first = scores.scatter(1, predicted[:, None], torch.inf)
-    ids = first.topk(min(top, scores.shape[1]), dim=1).indices
-    return TopK(scores.gather(1, ids), ids)
+def _describe_batch(
+    head: Head, z: Tensor, predicted: Tensor, top: int, fitted: TaskCalibration | None
+) -> TaskPredictions:
+    """Return what one task predicts for outputs of shape (n, dim), and how sure it is."""
+    found, ids = TaskPredictions(predicted.cpu()), None
+    if head.task.reads == "index":
+        best = head.best(z, predicted, top)
+        ids = best.ids.cpu()
+        found = replace(found, top=ids, top_scores=best.values.cpu())
+    if fitted is None:
+        return found
+    outputs = TaskOutputs.of(head, z, predicted)
+    return replace(found, confidence=fitted.describe(outputs, ids))
 
 
 @dataclass(frozen=True)
@@ -210,13 +198,13 @@ def predict_files(
     run, given = open_run(run), [as_path(path) for path in paths]
     check_one_source(given, texts)
     data, origins = run.read_unlabeled(given, texts=texts, skip_corrupt=skip_corrupt)
-    calibration = run.calibration
-    options: Any = {
-        "batch_size": run.batch_size,
-        "calibration": None if calibration is None else calibration.tasks,
-    }
-    tasks, _ = predict_split(run.network, run.space, data, top=top, **options)
-    columns = {name: _describe(run.space, name, predictions) for name, predictions in tasks.items()}
+    fitted, size = run.calibration, run.batch_size
+    calibration = None if fitted is None else fitted.tasks
+    network, space = run.network, run.space
+    tasks, _ = predict_split(
+        network, space, data, batch_size=size, top=top, calibration=calibration
+    )
+    columns = {name: _describe(space, name, predictions) for name, predictions in tasks.items()}
     rows = [
         {**origin, "predictions": {name: column[row] for name, column in columns.items()}}
         for row, origin in enumerate(origins)
@@ -226,9 +214,9 @@ def predict_files(
 
 def _describe(space: TaskSpace, name: str, predictions: TaskPredictions) -> list[Any]:
     """Return what :class:`FilePredictions` says about one task, row by row."""
-    confidence = predictions.confidence
+    task, confidence = space.tasks[name], predictions.confidence
     if predictions.top is None or predictions.top_scores is None:
-        values: list[Any] = predictions.predicted.tolist()
+        values: list[Any] = task.decode(predictions.predicted.numpy()).tolist()
         if confidence.intervals is None:
             return values
         ends = confidence.intervals.tolist()
@@ -236,7 +224,6 @@ def _describe(space: TaskSpace, name: str, predictions: TaskPredictions) -> list
             {"value": value, "low": low, "high": high}
             for value, (low, high) in zip(values, ends, strict=True)
         ]
-    task = indexed(space.tasks)[name]
     names = np.array(names_or_numbers(task.names, task.num_classes), dtype=object)
     about = {"cosine" if space.on_sphere else "score": predictions.top_scores.numpy()}
     about |= {} if confidence.probabilities is None else {"probability": confidence.probabilities}

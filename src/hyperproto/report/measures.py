@@ -33,11 +33,11 @@ def describe_evaluation(evaluation: Evaluation) -> tuple[str, list[tuple[str, st
             )
         )
     for name, report in evaluation.tasks.items():
-        task = (
-            _class_rows(report, evaluation.calibrated)
-            if isinstance(report, ClassReport)
-            else _range_rows(report)
-        )
+        task = {}
+        if isinstance(report, ClassReport):
+            task = _class_rows(report, evaluation.calibrated)
+        elif isinstance(report, RangeReport):
+            task = _range_rows(report)
         task["without a label"] = f"{report.missing:,}" if report.missing else ""
         if name in evaluation.unknown:
             task |= _unknown_rows(evaluation.unknown[name])

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from hyperproto._core.errors import InputError
 from hyperproto.prototypes import Prototypes
 from hyperproto.tasks.task import Task
+from hyperproto.tasks.top_k import TopK
 
 MOVING = threading.Lock()
 
@@ -75,6 +76,13 @@ class Head(nn.Module, ABC):
     @abstractmethod
     def predict(self, z: Tensor) -> Tensor:
         """Return predictions as targets are given: class ids, numbers, ..."""
+
+    def best(self, z: Tensor, predicted: Tensor, k: int) -> TopK:
+        """Return the k best classes of each output, the predicted one first, and their scores."""
+        scores = self.scores(z)
+        first = scores.scatter(1, predicted[:, None], torch.inf)  # whatever order equals have
+        ids = first.topk(min(k, scores.shape[1]), dim=1).indices
+        return TopK(scores.gather(1, ids), ids)
 
     def logits(self, z: Tensor) -> Tensor:
         """Return what a softmax makes probabilities of, shape (n, num_classes), for an index."""

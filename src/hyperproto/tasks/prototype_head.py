@@ -110,6 +110,10 @@ class PrototypeHead(Head):
         table = self._table(wide.dtype)
         return nearest_prototypes(normalize(wide), table, min(k, len(self.prototypes)))
 
+    def best(self, z: Tensor, predicted: Tensor, k: int) -> TopK:
+        """Return the k best classes; of very many in blocks, as :meth:`predict` finds its own."""
+        return self.top_k(z, k) if self.many(z) else super().best(z, predicted, k)
+
     def _table(self, dtype: torch.dtype) -> Tensor:
         """Return the prototypes, rounded once to ``dtype``, not in every step: 64 MB at most."""
         exact, kept = self.prototypes, self._rounded

@@ -15,7 +15,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
-from math import inf
+from math import inf, nan
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, cast
 
 import numpy as np
@@ -176,6 +176,20 @@ class Task(ABC):
     @abstractmethod
     def terms(self, predicted: Tensor, targets: Tensor) -> Terms:
         """Return the sum and count of each metric, :attr:`metric` first."""
+
+    def errors(self, predicted: Tensor, targets: Tensor) -> Tensor:
+        """Return how wrong each prediction is: the distance of numbers, else 0 where it is right,
+        1 where it is wrong, and the share of names that are wrong; NaN without a target. Shape
+        (n,).
+        """
+        from hyperproto.metrics import most_likely
+
+        if self.reads == "number":
+            wrong = (predicted.double() - targets.double()).abs()
+        else:
+            wrong = predicted != (most_likely(targets) if self.reads == "index" else targets)
+        shares = wrong.double().reshape(len(targets), -1).mean(dim=1)
+        return shares.masked_fill(~self.present(targets), nan)
 
     @abstractmethod
     def baseline(self, targets: Tensor) -> Tensor:

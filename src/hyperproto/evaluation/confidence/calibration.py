@@ -4,7 +4,7 @@ says about predictions, and how true that is.
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from typing import Any, Self
 
 import numpy as np
@@ -133,14 +133,21 @@ class Confidence:
     @classmethod
     def join(cls, parts: Sequence["Confidence"]) -> "Confidence":
         """Return the confidence of batches one after another."""
-        columns = {item.name: [getattr(part, item.name) for part in parts] for item in fields(cls)}
         return cls(
             **{
-                name: np.concatenate(column)
-                for name, column in columns.items()
-                if column and column[0] is not None
+                name: np.concatenate([vars(part)[name] for part in parts])
+                for name in parts[0].given
             }
         )
+
+    def rows(self, which: Array) -> "Confidence":
+        """Return the confidence of some predictions."""
+        return Confidence(**{name: vars(self)[name][which] for name in self.given})
+
+    @property
+    def given(self) -> list[str]:
+        """What was fitted."""
+        return [name for name, column in vars(self).items() if column is not None]
 
 
 @dataclass(frozen=True)
@@ -302,33 +309,34 @@ class TaskCalibration:
         """Compare confidence with the truth: calibration error, coverage and rejections; None where
         no label is there.
         """
-        truth = np.asarray(targets)
-        if confidence.intervals is not None and self.interval is not None:
-            present = ~np.isnan(truth)
-            if not present.any():
-                return None
-            low, high = confidence.intervals[present].T
-            inside = (low <= truth[present]) & (truth[present] <= high)
-            return ConfidenceReport(
-                stated_coverage=self.interval.coverage,
-                coverage=float(inside.mean()),
-                width=float((high - low).mean()),
-            )
-        present = truth >= 0
-        if confidence.probabilities is None or not present.any():
-            return None
-        right = np.asarray(predicted) == truth
+        there = has_label(np.asarray(targets))
+        truth, known = np.asarray(targets)[there], confidence.rows(there)
         told: dict[str, float] = {}
-        if confidence.sets is not None and self.sets is not None:
-            pairs = list(zip(truth[present], confidence.sets[present], strict=True))
+        if not len(truth):
+            return None
+        if self.interval is not None and known.intervals is not None:
+            low, high = known.intervals.T
+            told["stated_coverage"] = self.interval.coverage
+            told["coverage"] = float(((low <= truth) & (truth <= high)).mean())
+            told["width"] = float((high - low).mean())
+        if self.sets is not None and known.sets is not None:
+            pairs = list(zip(truth, known.sets, strict=True))
             told["stated_coverage"] = self.sets.coverage
             told["coverage"] = float(np.mean([label in members for label, members in pairs]))
             told["set_size"] = float(np.mean([len(members) for _, members in pairs]))
-        if confidence.accepted is not None and self.rejection is not None:
+        if self.rejection is not None and known.accepted is not None:
             told["stated_rejection"] = self.rejection.rate
-            told["rejection"] = float(1 - confidence.accepted[present].mean())
-        error = calibration_error(confidence.probabilities[present, 0], right[present])
-        return ConfidenceReport(error, **told)
+            told["rejection"] = float(1 - known.accepted.mean())
+        if known.probabilities is not None:
+            right = np.asarray(predicted)[there] == truth
+            told["calibration_error"] = calibration_error(known.probabilities[:, 0], right)
+        return ConfidenceReport(**told) if told else None
+
+
+def has_label(targets: Array) -> npt.NDArray[np.bool_]:
+    """Return which targets are there, shape (n,): ids that are not negative, numbers not NaN."""
+    there: npt.NDArray[np.bool_] = ~np.isnan(targets) if targets.dtype.kind == "f" else targets >= 0
+    return there
 
 
 def uncalibrated(space: TaskSpace) -> dict[str, TaskCalibration]:
@@ -377,8 +385,7 @@ class TaskOutputs:
 
     def labeled(self) -> "TaskOutputs":
         """Return the examples whose label is there."""
-        floating = self.targets.dtype.kind == "f"
-        return self.rows(~np.isnan(self.targets) if floating else self.targets >= 0)
+        return self.rows(has_label(self.targets))
 
     def measure(self, calibration: TaskCalibration) -> ConfidenceReport:
         """Report whether what a calibration says about these examples is true."""
@@ -404,14 +411,18 @@ class TaskOutputs:
             return {}
         order = np.random.default_rng(0).permutation(len(self.targets))
         first, second = (self.rows(part) for part in np.array_split(order, 2))
-        reports = [first.measure(fit(second)), second.measure(fit(first))]
-        measures = {}
-        if before is not None:
-            errors = [half.measure(before).calibration_error for half in (first, second)]
-            measures["ece_before"] = float(np.mean(errors))
-        measures["ece"] = float(np.mean([report.calibration_error for report in reports]))
-        for name in ("coverage", "set_size", "width", "rejection"):
-            measures[name] = float(np.mean([getattr(report, name) for report in reports]))
+        fitted = [first.measure(fit(second)), second.measure(fit(first))]
+        bare = [] if before is None else [half.measure(before) for half in (first, second)]
+        asked = {
+            "ece_before": ("calibration_error", bare),
+            "ece": ("calibration_error", fitted),
+            **{name: (name, fitted) for name in ("coverage", "set_size", "width", "rejection")},
+        }
+        measures = {
+            name: float(np.mean([getattr(report, of) for report in reports]))
+            for name, (of, reports) in asked.items()
+            if reports
+        }
         return {name: value for name, value in measures.items() if not math.isnan(value)}
 
 
