@@ -10,10 +10,11 @@ import torch
 from torch import Tensor
 
 from hyperproto.data.giveaway import Giveaway
+from hyperproto.metrics import most_likely
 from hyperproto.prototypes.explore import separation_bound
 from hyperproto.spaces import OutputSpace
 from hyperproto.sphere import normalize
-from hyperproto.tasks import Task, indexed, numeric
+from hyperproto.tasks import indexed, numeric
 from hyperproto.training import RunRecord
 from hyperproto.training.outputs import baseline_metrics, mean_terms, measure, not_better
 
@@ -94,22 +95,14 @@ class Evidence:
     @property
     def lr(self) -> float:
         """The largest learning rate."""
-        stored = [line.get("lr") for line in self.record.history] or [
-            self.record.settings.get("lr")
-        ]
-        return max(
-            (float(rate) for rate in stored if isinstance(rate, int | float)), default=math.nan
-        )
-
-    @property
-    def tasks(self) -> dict[str, Task]:
-        """The tasks of the space, none where it does not say."""
-        return self.space.tasks
+        stored = [line.get("lr") for line in self.record.history]
+        rates = [rate for rate in stored or [self.record.settings.get("lr")] if rate is not None]
+        return max(map(float, rates), default=math.nan)
 
     @property
     def on_sphere(self) -> tuple[SplitOutputs, ...]:
-        """The splits, where outputs are on a sphere; in other spaces their
-        direction means nothing.
+        """The splits, where outputs are on a sphere; in other spaces their direction means
+        nothing.
         """
         return self.splits if self.space.on_sphere else ()
 
@@ -129,9 +122,9 @@ def loss_not_finite(run: Evidence) -> Iterator[Finding]:
             "loss not finite",
             "error",
             f"The loss was not finite in epoch {epoch}.",
-            "Divide lr by 10, clip gradients, or search failed_batch.safetensors for NaN and "
-            "huge values.",
-            {"epoch": float(epoch), "lr": run.lr},
+            "Divide lr by 10, clip gradients, or search failed_batch.safetensors for NaN and huge "
+            "values.",
+            {"epoch": epoch, "lr": run.lr},
         )
 
 
@@ -156,15 +149,14 @@ def loss_course(run: Evidence) -> Iterator[Finding]:
             {"first": first, "last": last, "lr": lr},
         )
     elif fall < FLAT:
+        least = min(losses)
         yield Finding(
             "flat loss",
             "warning",
-            f"The loss hardly moves: {losses[0]:.4g} in the first epoch, {min(losses):.4g} at "
-            "best.",
-            f"Multiply the learning rate {lr:g} by 10; if that changes nothing, divide it by "
-            "10 instead and "
-            "check that inputs are scaled and targets belong to them.",
-            {"first": losses[0], "least": min(losses), "fall": fall, "lr": lr},
+            f"The loss hardly moves: {losses[0]:.4g} in the first epoch, {least:.4g} at best.",
+            f"Multiply the learning rate {lr:g} by 10; if that changes nothing, divide it by 10 "
+            "instead and check that inputs are scaled and targets belong to them.",
+            {"first": losses[0], "least": least, "fall": fall, "lr": lr},
         )
     elif 0 < FLAT * losses[0] <= losses[0] - losses[-1] and pace >= 0.8 * average:
         yield Finding(
@@ -172,7 +164,7 @@ def loss_course(run: Evidence) -> Iterator[Finding]:
             "note",
             f"The loss still falls by {pace:.4g} per epoch at the end, {average:.4g} on average.",
             "Train for more epochs, or with a higher learning rate.",
-            {"pace": pace, "average": average, "epochs": float(len(losses)), "lr": lr},
+            {"pace": pace, "average": average, "epochs": len(losses), "lr": lr},
         )
 
 
@@ -181,36 +173,24 @@ def dimension_too_small(run: Evidence) -> Iterator[Finding]:
     for task, prototypes in run.space.named_prototypes().items():
         certificate, count, dim = prototypes.certificate, prototypes.num_classes, prototypes.dim
         cosine, bound = certificate.max_cosine, certificate.bound
-        evidence = {
-            "max_cosine": cosine,
-            "bound": bound,
-            "dim": float(dim),
-            "classes": float(count),
-        }
-        about = (
-            f"{task}: the nearest of {count:,} prototypes in {dim} dimensions have cosine "
-            f"{cosine:.3f}"
-        )
+        by_prior = certificate.prior_agreement is not None
+        evidence = {"max_cosine": cosine, "bound": bound, "dim": dim, "classes": count}
+        placed = f"{count:,} prototypes in {dim} dimensions"
+        about = f"{task}: the nearest of {placed} have cosine {cosine:.3f}"
         severity = next((name for name, limit in LIMITS.items() if bound > limit), None)
         if severity is not None:
             # the bound falls as dimensions are added
             dims = range(dim + 1, max(count, dim + 1) + 1)
-            enough = dims[
-                bisect_left(dims, True, key=lambda d: separation_bound(count, d) <= GOOD_COSINE)
-            ]
-            by_prior = ", placed by a prior" if certificate.prior_agreement is not None else ""
+            few = bisect_left(dims, True, key=lambda d: separation_bound(count, d) <= GOOD_COSINE)
+            how = ", placed by a prior" if by_prior else ""
             yield Finding(
                 "dimension too small",
                 severity,
-                f"{about}{by_prior}, and none could do better than {bound:.3f}.",
-                f"Use {enough} dimensions or more: there {GOOD_COSINE} is possible.",
-                evidence | {"enough": float(enough)},
+                f"{about}{how}, and none could do better than {bound:.3f}.",
+                f"Use {dims[few]} dimensions or more: there {GOOD_COSINE} is possible.",
+                evidence | {"enough": dims[few]},
             )
-        elif (
-            cosine > bound + 0.2
-            and cosine > LIMITS["warning"]
-            and certificate.prior_agreement is None
-        ):
+        elif cosine > max(bound + 0.2, LIMITS["warning"]) and not by_prior:
             yield Finding(
                 "prototypes badly separated",
                 "warning",
@@ -223,19 +203,18 @@ def dimension_too_small(run: Evidence) -> Iterator[Finding]:
 def zero_norms(run: Evidence) -> Iterator[Finding]:
     """Find outputs that point nowhere."""
     for split in run.on_sphere:
-        finite = split.z.isfinite().all(dim=1)
+        finite, n = split.z.isfinite().all(dim=1), len(split.z)
         zero = split.z.abs().amax(dim=1) <= torch.finfo(split.z.dtype).tiny
         count, broken = int((zero & finite).sum()), int((~finite).sum())
         if count or broken:
             yield Finding(
                 "zero norms",
                 "error",
-                f"Of {len(split.z):,} {split.name} outputs {count:,} are zero and {broken:,} "
-                "not finite: "
-                "they point nowhere and have no prediction.",
+                f"Of {n:,} {split.name} outputs {count:,} are zero and {broken:,} not finite: they "
+                "point nowhere and have no prediction.",
                 "Remove the ReLU after the last layer, give that layer a bias, and search the "
                 "inputs for NaN.",
-                {"zero": float(count), "not_finite": float(broken), "outputs": float(len(split.z))},
+                {"zero": count, "not_finite": broken, "outputs": n},
             )
             return
 
@@ -244,16 +223,15 @@ def relu_before_sphere(run: Evidence) -> Iterator[Finding]:
     """Find outputs that are nowhere negative: of 2^dim corners of the sphere they reach one."""
     for split in run.on_sphere:
         z = split.finite
-        if len(z) >= FEWEST_OUTPUTS and float(z.min()) >= 0:
+        if len(z) >= FEWEST_OUTPUTS and (least := float(z.min())) >= 0:
             zeros = float((z == 0).double().mean())
             yield Finding(
                 "a ReLU before the sphere",
                 "error",
-                f"None of {z.numel():,} output values is negative ({100 * zeros:.0f} % are "
-                "exactly 0), so most "
-                "prototypes cannot be reached.",
+                f"None of {z.numel():,} output values is negative ({100 * zeros:.0f} % are exactly "
+                "0), so most prototypes cannot be reached.",
                 "Let the network end in a linear layer, without ReLU, softmax or sigmoid.",
-                {"least": float(z.min()), "share_zero": zeros, "outputs": float(len(z))},
+                {"least": least, "share_zero": zeros, "outputs": len(z)},
             )
             return
 
@@ -261,14 +239,14 @@ def relu_before_sphere(run: Evidence) -> Iterator[Finding]:
 def collapsed_outputs(run: Evidence) -> Iterator[Finding]:
     """Find outputs that all lie in one direction, or predictions that are all one class."""
     for split in run.on_sphere:
-        z = split.finite
-        differ = any(
-            len(torch.unique(target[~target.isnan()])) > 1 for target in split.targets.values()
-        )
-        if len(z) < FEWEST_OUTPUTS or not differ:
+        z, tasks = split.finite, run.space.tasks
+        present = [target[tasks[name].present(target)] for name, target in split.targets.items()]
+        if len(z) < FEWEST_OUTPUTS or all(
+            len(torch.unique(target, dim=0)) < 2 for target in present
+        ):
             continue
         length = float(normalize(z.double()).mean(dim=0).norm())
-        classes = {name: split.predicted[name] for name in indexed(run.tasks)}
+        classes = {name: split.predicted[name] for name in indexed(tasks)}
         one = [name for name, ids in classes.items() if len(torch.unique(ids[ids >= 0])) == 1]
         if length >= 0.95 or one:
             where = f"; every prediction of {one[0]} is the same class" if one else ""
@@ -277,10 +255,10 @@ def collapsed_outputs(run: Evidence) -> Iterator[Finding]:
                 "error",
                 f"The mean of {len(z):,} unit outputs has length {length:.3f}; 1 is all in one "
                 f"place{where}.",
-                "Lower the learning rate, check that inputs are scaled and differ, and that "
-                "labels belong to them; "
-                "with few examples of most classes, weigh classes (--class-weight balanced).",
-                {"mean_length": length, "one_class": float(bool(one)), "outputs": float(len(z))},
+                "Lower the learning rate, check that inputs are scaled and differ, and that labels "
+                "belong to them; with few examples of most classes, weigh classes (--class-weight "
+                "balanced).",
+                {"mean_length": length, "one_class": bool(one), "outputs": len(z)},
             )
             return
 
@@ -288,52 +266,50 @@ def collapsed_outputs(run: Evidence) -> Iterator[Finding]:
 def never_predicted(run: Evidence) -> Iterator[Finding]:
     """Find classes with examples that are never predicted."""
     for split in run.splits[:1]:
-        for name, task in indexed(run.tasks).items():
-            labels, ids = split.targets[name], split.predicted[name]
-            support = torch.bincount(labels[labels >= 0].long(), minlength=task.num_classes)
-            predicted = torch.bincount(ids[ids >= 0], minlength=task.num_classes)
+        for name, task in indexed(run.space.tasks).items():
+            support, predicted = (
+                ids[ids >= 0].long().bincount(minlength=task.num_classes)
+                for ids in (most_likely(split.targets[name]), split.predicted[name])
+            )
             never, seen = (
-                ((support >= 5) & (predicted == 0)).nonzero().flatten(),
-                int((support > 0).sum()),
+                ((support >= 5) & (predicted == 0)).nonzero()[:, 0],
+                int(support.count_nonzero()),
             )
             if len(never):
-                names = ", ".join(map(str, task.decode(never[:LISTED]))) + (
-                    ", ..." if len(never) > LISTED else ""
-                )
+                names = ", ".join(map(str, task.decode(never[:LISTED])))
+                more = ", ..." if len(never) > LISTED else ""
                 yield Finding(
                     "classes never predicted",
                     "warning",
                     f"{name}: {len(never):,} of {seen:,} classes are never predicted on "
-                    f"{split.name} data: {names}.",
-                    "Train longer, weigh them where they are rare (--class-weight balanced), "
-                    "and check their labels.",
-                    {"classes": float(len(never)), "seen": float(seen)},
+                    f"{split.name} data: {names}{more}.",
+                    "Train longer, weigh them where they are rare (--class-weight balanced), and "
+                    "check their labels.",
+                    {"classes": len(never), "seen": seen},
                 )
 
 
 def targets_at_bound(run: Evidence) -> Iterator[Finding]:
-    """Find numbers many of which are at a bound or beyond it: there they cannot
-    be distinguished.
-    """
-    for name, task in numeric(run.tasks).items() if run.splits else ():
-        values = run.splits[0].targets[name].double()
-        least, most = task.bounds
-        values, slack = values[~values.isnan()], 1e-6 * (most - least)
-        low = float((values <= least + slack).double().mean()) if len(values) else 0.0
-        high = float((values >= most - slack).double().mean()) if len(values) else 0.0
-        if max(low, high) > 0.1:
-            yield Finding(
-                "targets at a bound",
-                "warning",
-                f"{name}: {100 * low:.0f} % of the {run.splits[0].name} values are at or below "
-                f"{least:g}, "
-                f"{100 * high:.0f} % at or above {most:g}.",
-                "Widen the range to hold all values, give it a margin such as 0.1, or take "
-                "logarithms of values that "
-                "are mostly small; if the bound is a limit of the instrument, those values are "
-                "not known.",
-                {"at_low": low, "at_high": high, "low": least, "high": most},
+    """Find numbers many of which are at a bound or beyond it: there they cannot be distinguished."""
+    for split in run.splits[:1]:
+        for name, task in numeric(run.space.tasks).items():
+            values, (least, most) = split.targets[name], task.bounds
+            values, slack = values[task.present(values)].double(), 1e-6 * (most - least)
+            low, high = (
+                float(beyond.double().mean()) if len(values) else 0.0
+                for beyond in (values <= least + slack, values >= most - slack)
             )
+            if max(low, high) > 0.1:
+                yield Finding(
+                    "targets at a bound",
+                    "warning",
+                    f"{name}: {100 * low:.0f} % of the {split.name} values are at or below "
+                    f"{least:g}, {100 * high:.0f} % at or above {most:g}.",
+                    "Widen the range to hold all values, give it a margin such as 0.1, or take "
+                    "logarithms of values that are mostly small; if the bound is a limit of the "
+                    "instrument, those values are not known.",
+                    {"at_low": low, "at_high": high, "low": least, "high": most},
+                )
 
 
 def train_test_gap(run: Evidence) -> Iterator[Finding]:
@@ -341,23 +317,24 @@ def train_test_gap(run: Evidence) -> Iterator[Finding]:
     if len(run.splits) < 2:
         return
     both = [run.measure(split) for split in run.splits]
-    for name, task in run.tasks.items():
+    for name, task in run.space.tasks.items():
         train, test = (measures[run.space.metric_name(name, task.metric)] for measures in both)
-        if task.reads == "index":
+        if task.higher_is_better:
             large = train - test > 0.15
-            message = f"accuracy on train and test data is {100 * train:.1f} and {100 * test:.1f} %"
+            about, values = task.metric, f"{100 * train:.1f} and {100 * test:.1f} %"
         else:
-            truth = run.splits[-1].targets[name].double()
-            spread = float(truth[~truth.isnan()].max() - truth[~truth.isnan()].min())
+            truth = run.splits[-1].targets[name]
+            least, most = truth[task.present(truth)].double().aminmax()
+            spread = float(most - least)
             large = test - train > 0.05 * spread and test > 2 * train
-            message = f"mean error on train and test data is {train:.4g} and {test:.4g}"
+            about, values = "mean error", f"{train:.4g} and {test:.4g}"
         if large:
             yield Finding(
                 "train/test gap",
                 "warning",
-                f"{name}: the {message}.",
-                "Augment images, raise weight_decay, use a smaller network or more data, or "
-                "use the best epoch.",
+                f"{name}: the {about} on train and test data is {values}.",
+                "Augment images, raise weight_decay, use a smaller network or more data, or use "
+                "the best epoch.",
                 {"train": train, "test": test},
             )
 
@@ -368,15 +345,15 @@ def no_better_than_baseline(run: Evidence) -> Iterator[Finding]:
         measures, baseline = run.measure(split), baseline_metrics(run.space, split.targets)
         for name in not_better(measures, baseline):
             best = "the majority class" if name.endswith("accuracy") else "the median"
+            value, other = measures[name], baseline[name]
             yield Finding(
                 "no better than the baseline",
                 "error",
-                f"{name} on {split.name} data is {measures[name]:.4g}; always predicting {best} "
-                "gives "
-                f"{baseline[name]:.4g}.",
-                "Check that labels belong to their inputs and inputs are scaled; train longer, "
-                "or at another rate.",
-                {"measure": measures[name], "baseline": baseline[name]},
+                f"{name} on {split.name} data is {value:.4g}; always predicting {best} gives "
+                f"{other:.4g}.",
+                "Check that labels belong to their inputs and inputs are scaled; train longer, or "
+                "at another rate.",
+                {"measure": value, "baseline": other},
             )
 
 

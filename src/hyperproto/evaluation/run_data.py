@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from hyperproto._core.checks import choose
 from hyperproto._core.errors import InputError, InputTypeError, MissingDataError, arg
-from hyperproto._core.files import read_json
+from hyperproto._core.files import Plain, read_json
 from hyperproto.data import Arrays, ImageData, ImageFiles, Source, Split, training_data
 from hyperproto.data.preprocessing import (
     Preprocessing,
@@ -24,12 +24,13 @@ from hyperproto.data.preprocessing import (
     preprocessing_from_dict,
 )
 from hyperproto.data.readers import OWN, READERS, detect, read_data
-from hyperproto.data.source import Unseen, join
+from hyperproto.data.source import Inputs, Unseen, join
 from hyperproto.data.table_files import is_table, read_columns
 from hyperproto.data.tables import encode_cells, encode_rows
 from hyperproto.defaults import INFERENCE_BATCH_SIZE
 from hyperproto.evaluation.confidence import Calibration
 from hyperproto.runtime.images import images_in
+from hyperproto.runtime.tables import TableEncoder
 from hyperproto.spaces import OutputSpace
 from hyperproto.spaces.output_space import TaskSpace
 from hyperproto.spec import DataSpec, ResolvedSettings
@@ -74,10 +75,8 @@ class OpenRun:
         bit.
         """
         try:
-            return min(
-                2**14,
-                ResolvedSettings.from_dict(self.record.settings).validation_batch_size,
-            )
+            resolved = ResolvedSettings.from_dict(self.record.settings)
+            return min(2**14, resolved.validation_batch_size)
         except (KeyError, TypeError, ValueError, ZeroDivisionError):
             return INFERENCE_BATCH_SIZE
 
@@ -113,18 +112,18 @@ class OpenRun:
 
         Parameters are those of :func:`~hyperproto.evaluation.evaluate_run`.
         """
-        if data is not None and not isinstance(data, str | Path | Source):
+        if data is None or isinstance(data, str | Path):
+            source = self.read_source(data, split=split, unseen=unseen)
+        elif isinstance(data, Source):
+            source = data
+        else:
             return RunData("data", split or "all", data, None)
-        source = (
-            data if isinstance(data, Source) else self.read_source(data, split=split, unseen=unseen)
-        )
         name = split or ("all" if source.test is None else "test")
         chosen, spec = _choose_split(source, name), self.record.spec
-        matched = Split(
-            chosen.inputs, _match_targets(chosen.targets, source.targets, self.space.tasks, unseen)
-        )
+        targets = _match_targets(chosen.targets, source.targets, self.space.tasks, unseen)
         skip_corrupt |= spec is not None and spec.data.skip_corrupt  # as it was trained
-        prepared = _prepare(matched, run_preprocessing(self.record, source), skip_corrupt)
+        preprocessing = run_preprocessing(self.record, source)
+        prepared = _prepare(Split(chosen.inputs, targets), preprocessing, skip_corrupt)
         return RunData(source.name, name, prepared, source)
 
     def read_source(
@@ -137,9 +136,9 @@ class OpenRun:
         it was validated on. Where the run does not say how its data was read, other data is read as
         what it is detected to be.
         """
-        record, tasks = self.record, self.space.tasks
-        if record.spec is not None:
-            spec = record.spec.data
+        record, trained = self.record, self.record.spec
+        if trained is not None:
+            spec = trained.data
         elif path is not None:
             spec = DataSpec(reader=detect(path))
         else:
@@ -147,48 +146,39 @@ class OpenRun:
             raise InputError(f'The run "{record.folder}" does not know its data.', advice=advice)
         reader, options = spec.reader, spec.options | _unseen_option(spec.reader, unseen)
         other = path is not None and Path(path).resolve() != Path(spec.path).resolve()
-        targets = None
+        targets = encoder = None
+        if reader == "table" and (trained is None or record.preprocessing is not None):
+            encoder = encoder_of(run_preprocessing(record))
         if reader in OWN and other:
-            targets = _known_targets(tasks, reader)
-            if record.spec is None and reader == "table":
-                options |= _table_columns(record, tasks)
+            targets = _known_targets(self.space.tasks, reader)
+            if reader == "table" and trained is None:
+                options |= _table_columns(record, self.space.tasks, encoder)
             if split is None:
-                options = {key: value for key, value in options.items() if key != "test"} | {
-                    "held_out": 0.0
-                }
-        stored = (
-            run_preprocessing(record)
-            if reader == "table" and record.preprocessing is not None
-            else None
-        )
-        encoder = stored.encoder if isinstance(stored, TablePreprocessing) else None
+                options.pop("test", None)
+                options["held_out"] = 0.0
         source = read_data(replace(spec, options=options), path, targets=targets, encoder=encoder)
-        if split == "train" and record.spec is not None and not other:
-            source = replace(
-                source, train=cut_source(source, spec, seed=record.spec.train.seed).train
-            )
+        if split == "train" and trained is not None and not other:
+            kept = cut_source(source, spec, seed=trained.train.seed).train
+            source = replace(source, train=kept)
         return source
 
     def read_unlabeled(
         self, paths: Iterable[Path], *, texts: Sequence[str] = (), skip_corrupt: bool = False
-    ) -> tuple[Arrays | ImageData, list[dict[str, Any]]]:
+    ) -> tuple[Arrays | ImageData, list[Plain]]:
         """Return inputs without targets, prepared as the run's training data was, and where each
         came from.
 
         Parameters are those of :func:`~hyperproto.evaluation.predict_files`.
         """
         preprocessing = run_preprocessing(self.record)
-        inputs: Tensor | ImageFiles
         if texts:
             inputs, origins = _encode_texts(texts, preprocessing)
         else:
             inputs, origins = unlabeled(self.record, preprocessing, paths)
         data = _prepare(Split(inputs, {}), preprocessing, skip_corrupt)
-        if isinstance(inputs, ImageFiles) and isinstance(data, ImageData) and data.skipped:
-            left_out = set(data.skipped)
-            origins = [
-                origin for origin, path in zip(origins, inputs, strict=True) if path not in left_out
-            ]
+        if left_out := set(getattr(data, "skipped", ())):
+            pairs = zip(origins, inputs, strict=True)
+            origins = [origin for origin, path in pairs if path not in left_out]
         return data, origins
 
 
@@ -220,10 +210,8 @@ def open_run(
     record = read_run(run)
     network, space = load(run, which=which, network=network, space=space)
     if not isinstance(space, TaskSpace):
-        advice = "hp.evaluate measures any space."
-        raise InputTypeError(
-            "space", "say what its tasks are, as hp.Space does", type(space).__name__, advice
-        )
+        rule, advice = "say what its tasks are, as hp.Space does", "hp.evaluate measures any space."
+        raise InputTypeError("space", rule, type(space).__name__, advice)
     return OpenRun(record, which, network, space)
 
 
@@ -240,31 +228,32 @@ def _choose_split(source: Source, name: str) -> Split:
 
 
 def _prepare(split: Split, preprocessing: Preprocessing, skip_corrupt: bool) -> Arrays | ImageData:
-    with warnings.catch_warnings():
-        warnings.filterwarnings(
-            "ignore", message=".* cannot be read and are left out"
-        )  # `skipped` says so
+    with warnings.catch_warnings():  # `skipped` says so
+        warnings.filterwarnings("ignore", message=".* cannot be read and are left out")
         return training_data(split, preprocessing, skip_corrupt=skip_corrupt)
 
 
 def run_preprocessing(record: RunRecord, source: Source | None = None) -> Preprocessing:
     """Return what is done to each input: as the run stored it, else as its own data has it."""
     stored = record.preprocessing
+    if stored is None and source is not None and record.spec is not None:
+        return source.preprocessing
     if stored is None:
-        if source is not None and record.spec is not None:
-            return source.preprocessing
         raise InputError(
             f'The run "{record.folder}" does not say how its inputs were prepared.',
             advice="Train with hp.fit(..., preprocessing=source.preprocessing), or give "
-            "evaluate_run data that is "
-            "prepared already.",
+            "evaluate_run data that is prepared already.",
         )
     try:
         return preprocessing_from_dict(stored)
     except (AttributeError, KeyError, TypeError) as error:
-        raise InputError(
-            f'The preprocessing of "{record.folder}"', "be complete", repr(error)
-        ) from None
+        about = f'The preprocessing of "{record.folder}"'
+        raise InputError(about, "be complete", repr(error)) from None
+
+
+def encoder_of(preprocessing: Preprocessing) -> TableEncoder | None:
+    """Return how cells of a table become numbers; None where inputs are images."""
+    return preprocessing.encoder if isinstance(preprocessing, TablePreprocessing) else None
 
 
 def _known_targets(tasks: Mapping[str, Task], reader: str) -> dict[str, Task]:
@@ -277,22 +266,19 @@ def _known_targets(tasks: Mapping[str, Task], reader: str) -> dict[str, Task]:
     return targets
 
 
-def _table_columns(record: RunRecord, tasks: Mapping[str, Task]) -> dict[str, Any]:
+def _table_columns(
+    record: RunRecord, tasks: Mapping[str, Task], encoder: TableEncoder | None
+) -> Plain:
     """Return which columns of a table a run takes that does not say how its data was read."""
-    preprocessing = run_preprocessing(record)
-    if not isinstance(preprocessing, TablePreprocessing):
+    if encoder is None:
+        rule = "know which column of a table has its images"
         advice = "Read the table with hp.data.read_table and pass it to evaluate_run."
-        raise InputError(
-            f'The run "{record.folder}"',
-            "know which column of a table has its images",
-            "none",
-            advice,
-        )
+        raise InputError(f'The run "{record.folder}"', rule, "none", advice)
     kinds = {name: task.kind for name, task in tasks.items()}
-    return {"kinds": kinds, "columns": preprocessing.encoder.names}
+    return {"kinds": kinds, "columns": encoder.names}
 
 
-def _unseen_option(reader: str, unseen: Unseen) -> dict[str, Any]:
+def _unseen_option(reader: str, unseen: Unseen) -> Plain:
     """Return the rule for unseen classes, for readers that have one."""
     takes = reader in READERS and "unseen" in inspect.signature(READERS[reader].read).parameters
     return {"unseen": unseen} if takes else {}
@@ -311,16 +297,12 @@ def _match_targets(
     for name, task in tasks.items():
         source = next(iter(found)) if name not in found and len(tasks) == len(found) == 1 else name
         target = found.get(source)
-        if target is not None and task.reads == target.reads:
-            values = targets[source]
-            if task.reads != "number":
-                values = _match_names(name, values, target, task, unseen)
-            matched[name] = values
-        else:
-            listed = ", ".join(f'"{known}"' for known in found)
-            raise InputError(
-                "The data", f'have a target "{name}" of kind "{task.kind}", as the run does', listed
-            )
+        if target is None or task.reads != target.reads:
+            rule = f'have a target "{name}" of kind "{task.kind}", as the run does'
+            raise InputError("The data", rule, ", ".join(f'"{known}"' for known in found))
+        matched[name] = targets[source]
+        if task.reads != "number":
+            matched[name] = _match_names(name, targets[source], target, task, unseen)
     return matched
 
 
@@ -337,70 +319,59 @@ def _match_names(name: str, ids: Tensor, found: Task, task: Task, unseen: Unseen
 
 def unlabeled(
     record: RunRecord, preprocessing: Preprocessing, paths: Iterable[Path]
-) -> tuple[Tensor | ImageFiles, list[dict[str, Any]]]:
+) -> tuple[Inputs, list[Plain]]:
     """Return the inputs of files as a :class:`~hyperproto.data.Source` has them, and where each
     came from.
     """
-    if isinstance(preprocessing, TablePreprocessing):
-        return _read_rows(paths, preprocessing)
+    encoder = encoder_of(preprocessing)
+    if encoder is not None:
+        return _read_rows(paths, encoder)
     column = None if record.spec is None else record.spec.data.options.get("image")
-    files, origins = _find_images(paths, column)
+    files: list[Path] = []
+    origins: list[Plain] = []
+    for path in paths:
+        found, places = _find_images(path, column)
+        files += found
+        origins += places
     return ImageFiles(files), origins
 
 
-def _find_images(
-    paths: Iterable[Path], image_column: str | None
-) -> tuple[list[Path], list[dict[str, Any]]]:
-    """Return image files, for a folder those in it and below, for a table those it names; and where
+def _find_images(path: Path, image_column: str | None) -> tuple[list[Path], list[Plain]]:
+    """Return image files, of a folder those in it and below, of a table those it names; and where
     each is from.
     """
-    files: list[Path] = []
-    origins: list[dict[str, Any]] = []
-    for path in paths:
-        if not (path.is_dir() or path.is_file()):  # a pipe would be waited for
-            raise MissingDataError(
-                f'"{path}"', "be an image file or a folder", "nothing", "Check the path."
-            )
-        if path.is_dir() or not is_table(path):
-            inside = images_in(path)
-            files += inside
-            origins += [{"file": str(file)} for file in inside]
-        elif image_column is None:
-            raise InputError(
-                f'"{path}"', "be an image or a folder of images, as the run takes images", "a table"
-            )
-        else:
-            cells = read_columns(path)[image_column].cells
-            files += [path.parent / str(cell) for cell in cells]
-            origins += [
-                {"file": str(path), "row": row, image_column: str(cell)}
-                for row, cell in enumerate(cells, 1)
-            ]
-    return files, origins
+    if not (path.is_dir() or path.is_file()):  # a pipe would be waited for
+        rule = "be an image file or a folder"
+        raise MissingDataError(f'"{path}"', rule, "nothing", "Check the path.")
+    if path.is_dir() or not is_table(path):
+        files = images_in(path)
+        return files, [{"file": str(file)} for file in files]
+    if image_column is None:
+        rule = "be an image or a folder of images, as the run takes images"
+        raise InputError(f'"{path}"', rule, "a table")
+    cells = list(map(str, read_columns(path)[image_column].cells))
+    places = enumerate(cells, 1)
+    origins: list[Plain] = [{"file": str(path), "row": n, image_column: cell} for n, cell in places]
+    return [path.parent / cell for cell in cells], origins
 
 
-def _read_rows(
-    paths: Iterable[Path], preprocessing: TablePreprocessing
-) -> tuple[Tensor, list[dict[str, Any]]]:
-    parts, origins = [], []
+def _read_rows(paths: Iterable[Path], encoder: TableEncoder) -> tuple[Tensor, list[Plain]]:
+    """Return the rows of tables, encoded, and where each is from."""
+    parts: list[Tensor] = []
+    origins: list[Plain] = []
     for path in paths:
         if not is_table(path):
-            names = preprocessing.encoder.names
-            listed = ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
+            listed = ", ".join(encoder.names[:5]) + (", ..." if len(encoder.names) > 5 else "")
+            rule = f"be a table (.csv, .tsv, .parquet) with columns {listed}"
             got = "another file" if path.exists() else "no file of that name"
-            raise InputError(
-                f'"{path}"', f"be a table (.csv, .tsv, .parquet) with columns {listed}", got
-            )
-        table = read_columns(path)
-        parts.append(encode_rows(table, preprocessing.encoder))
+            raise InputError(f'"{path}"', rule, got)
+        parts.append(encode_rows(read_columns(path), encoder))
         origins += [{"file": str(path), "row": row} for row in range(1, len(parts[-1]) + 1)]
     return join_rows(parts), origins
 
 
-def _encode_texts(
-    texts: Sequence[str], preprocessing: Preprocessing
-) -> tuple[Tensor, list[dict[str, Any]]]:
-    encoder = preprocessing.encoder if isinstance(preprocessing, TablePreprocessing) else None
+def _encode_texts(texts: Sequence[str], preprocessing: Preprocessing) -> tuple[Inputs, list[Plain]]:
+    encoder = encoder_of(preprocessing)
     if encoder is None or encoder.columns[0].kind != "text":
         got = "images" if encoder is None else "columns of a table"
         raise InputError("text", "be left out for a run on other inputs", got)
