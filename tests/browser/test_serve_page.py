@@ -54,6 +54,9 @@ def test_a_dropped_image_is_answered_with_its_confidence_neighbors_and_place(bro
         assert "must be an image" in browser.wait("document.getElementById('error').textContent")
         assert not browser.run(ANSWER)
         assert browser.run("document.images.length") == 1  # the preview alone
+        browser.run("make('script', document.body, 'document.title = \"broken\"')")
+        assert browser.run("document.title") == "model"
+        assert browser.run("parseFloat(getComputedStyle(document.body).maxWidth) > 100")  # styled
 
 
 @pytest.mark.parametrize(

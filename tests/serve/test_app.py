@@ -4,8 +4,10 @@ hostile ones.
 
 import asyncio
 import base64
+import hashlib
 import io
 import json
+import re
 import struct
 import threading
 import time
@@ -504,6 +506,21 @@ def test_a_page_elsewhere_whose_name_points_here_is_refused(tmp_path):
         ("", 403),
     ):
         assert TestClient(app).get("/v2", headers={"host": host}).status_code == status
+
+
+def test_the_page_runs_its_own_script_and_no_other_and_every_answer_keeps_its_type(clients):
+    reply = clients("rows").get("/")
+    rules = dict(
+        rule.split(" ", 1) for rule in reply.headers["content-security-policy"].split("; ")
+    )
+    assert rules["default-src"] == "'none'"
+    for part in ("script", "style"):
+        (content,) = re.findall(rf"<{part}>(.*?)</{part}>", reply.text, re.DOTALL)
+        digest = base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()
+        assert rules[f"{part}-src"] == f"'sha256-{digest}'"
+    for path, status in (("/", 200), ("/model", 200), ("/metrics", 200), ("/nowhere", 404)):
+        reply = clients("rows").get(path)
+        assert (reply.status_code, reply.headers["x-content-type-options"]) == (status, "nosniff")
 
 
 @pytest.mark.parametrize("path", [INFER, "/predict"])
