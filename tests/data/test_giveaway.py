@@ -70,7 +70,7 @@ def test_training_and_the_doctor_say_so(tmp_path):
 
 def test_so_few_rows_that_nothing_can_be_learned_are_named(tmp_path):
     path = write_csv(tmp_path / "few.csv", ["a", "b"], [["1", "x"], ["2", "y"], ["3", "x"]])
-    data = DataSpec(reader="table", path=str(path), options={"classes": ["b"]})
+    data = DataSpec(reader="table", path=str(path), options={"classes": ["b"], "held_out": 0})
     said: list[str] = []
     train(RunSpec(data=data, train=TrainSettings(epochs=1)), say=said.append)
     assert any("too few" in sentence for sentence in said)

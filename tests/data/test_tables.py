@@ -104,7 +104,11 @@ def test_bounds_and_names_come_from_training_and_the_test_table_is_scored_agains
     assert (source.targets["age"].low, source.targets["age"].high) == (30, 60)
     source.targets["age"].check(source.test.targets["age"], "age")
     given = read_table(
-        write_people(tmp_path), ranges=["age"], columns=["weight"], bounds={"age": (0, 100)}
+        write_people(tmp_path),
+        ranges=["age"],
+        columns=["weight"],
+        bounds={"age": (0, 100)},
+        held_out=0,
     )
     assert (given.targets["age"].low, given.targets["age"].high) == (0, 100)
 
@@ -124,6 +128,17 @@ def test_labels_that_training_never_saw_are_a_sentence_and_a_choice(tmp_path):
         read_table(
             write_people(tmp_path), classes=["group"], columns=["age"], test=test, unseen="drop"
         )
+
+
+def test_a_table_of_few_rows_is_refused_where_some_are_held_out(tmp_path):
+    path = write_people(tmp_path)
+    with pytest.raises(InputError) as wrong:
+        read_table(path, classes=["group"])
+    assert (wrong.value.argument, wrong.value.got) == (f'"{path}"', 4)
+    learned = read_table(path, classes=["group"], held_out=0)
+    assert len(learned.train) == 4
+    # a trained model may measure on as few as there are
+    assert read_table(path, classes=["group"], targets=learned.targets).train
 
 
 @pytest.mark.parametrize(

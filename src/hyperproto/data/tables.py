@@ -43,6 +43,7 @@ from hyperproto.tasks import Task, indexed, numeric, task_kind
 KINDS = {"number": "numbers", "categories": "categories", "date": "dates", "text": "words"}
 NAMED = 10  # columns of a kind
 SCARCE = 0.2  # classes by rows, up to which they need no warning
+FEWEST_ROWS = 10  # of a table of which some are held out
 
 
 def read_table(
@@ -136,6 +137,10 @@ def read_table(
         text = text or _only_text(table, names)
         encoder = _fit_encoder(table, [text] if text else names, kept, text=text is not None)
     whole = _whole(table, names[0], encoder, answers)
+    if test is None and held_out and len(whole) < FEWEST_ROWS and not known:
+        rule = f"have at least {FEWEST_ROWS} rows, to learn from some and measure on others"
+        advice = f"Add rows, or learn from all of them by {arg('held_out', 0)}."
+        raise InputError(f'"{path}"', rule, len(whole), advice)
     train, tested = (select(whole, kept), select(whole, out)) if len(out) else (whole, None)
     if test is not None:
         other = read_columns(test)
