@@ -18,7 +18,8 @@ from hyperproto.report.sphere_view import (
     viewer_from,
     write_sphere_page,
 )
-from reproduction.grid import Grid, Summary
+from reproduction.grid import Grid
+from reproduction.summaries import Summary
 
 BLUE, ORANGE, GREEN, VERMILION, PURPLE, SKY = CLASS_COLORS[:6]
 COLORS = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, "#000000")

@@ -2,197 +2,24 @@
 the paper's table.
 """
 
-import math
 import statistics
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from reproduction.cell import TUNED, Cell
-from reproduction.experiment import Entry, Experiment, Printed
+from reproduction.experiment import Experiment, Printed
 from reproduction.rates import loss_of, trials
-from reproduction.records import find_record
+from reproduction.summaries import ERRORS, JUDGED, LEVEL, MARGIN, Comparison, Summary, summarize
 
 # what does not count as a difference from the paper
+RULE = (
+    f"Verdicts: better or worse where the interval in brackets, {LEVEL:.0%} over seeds and test images in pairs, leaves "
+    f"out 0. Without what became of each image there is no interval, and all seeds must agree by more than {MARGIN} "
+    f"points of accuracy, of heads and of errors by more than {ERRORS} standard errors."
+)
 SAME = ("scale", "seed", "options", "lr", "placement_seed", "draw", "head")
-MARGIN = 1.5  # points of accuracy that a verdict needs, trained from scratch
-ERRORS = 3  # standard errors that it needs of heads, and of errors
-JUDGED = ("full", *TUNED)  # scales: two seeds of a few thousand images carry no verdict
-
-
-@dataclass(frozen=True)
-class Summary:
-    """What the records say about one entry, in the units in which it is printed.
-
-    Attributes
-    ----------
-    values : dict of float
-        The measure by seed; shares times 100. Seeds that diverged are not among them.
-    records : dict
-        The record by seed.
-    seeds : tuple of int
-        Those asked for.
-    scale : str
-        Of the table; a cell may have been made for another.
-    constant : float, optional
-        What the constant answer has in the same column.
-    comparisons : tuple of Comparison
-        With each row that its table compares with.
-    """
-
-    entry: Entry
-    values: dict[int, float]
-    records: dict[int, dict[str, Any]]
-    seeds: tuple[int, ...]
-    scale: str
-    constant: float | None = None
-    comparisons: tuple["Comparison", ...] = ()
-
-    @property
-    def mean(self) -> float | None:
-        """The mean over seeds; None where none is done."""
-        return statistics.fmean(self.values.values()) if self.values else None
-
-    @property
-    def std(self) -> float | None:
-        """The sample standard deviation; None with fewer than two seeds."""
-        return statistics.stdev(self.values.values()) if len(self.values) > 1 else None
-
-    @property
-    def error(self) -> float | None:
-        """What stands behind ±: the spread over seeds, and where the rate was searched over test
-        images too.
-        """
-        if self.std is None or self.entry.cell.scale not in TUNED:
-            return self.std
-        return math.hypot(self.std, self.image_error or 0.0)
-
-    @property
-    def image_error(self) -> float | None:
-        """The standard error that comes from the number of test images; None where records do not
-        tell.
-        """
-        if self.mean is None:
-            return None
-        record = self.records[min(self.values)]
-        spread = record["measures"].get(f"{self.entry.measure}_std")
-        if self.entry.percent:
-            spread = math.sqrt(self.mean * (100 - self.mean))
-        images = record["protocol"].get(
-            self.entry.measure.partition("/")[0], record["protocol"].get("test")
-        )
-        return None if spread is None or images is None else float(spread) / math.sqrt(images)
-
-    @property
-    def beats_constant(self) -> bool:
-        """Whether every seed is better than the constant answer, where the table has one."""
-        sign, constant = self.entry.sign, self.constant
-        return constant is None or all(
-            sign * (value - constant) > 0 for value in self.values.values()
-        )
-
-    @property
-    def diverged(self) -> int:
-        """How many seeds ended in a loss that is not finite."""
-        return sum(record["state"] == "diverged" for record in self.records.values())
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """An entry next to another one of its column and measure.
-
-    Attributes
-    ----------
-    against : Summary
-        The other one.
-    gaps : dict of float
-        How much better the entry is, for each seed that both have.
-    verdict : str
-        "better" or "worse" where all seeds say so, by more than 1.5 points of accuracy; of heads on
-        frozen features, and of errors, by more than three standard errors, over seeds and test
-        images. Else "cannot be told"; or that neither beats the constant answer. Empty where seeds
-        are lacking, where records do not know how errors vary, and at scales that carry no verdict.
-    """
-
-    against: Summary
-    gaps: dict[int, float]
-    verdict: str
-
-    @property
-    def difference(self) -> float | None:
-        """How much better it is on average."""
-        return statistics.fmean(self.gaps.values()) if self.gaps else None
-
-
-def compare(summary: Summary, other: Summary) -> Comparison:
-    """Compare two entries, seed by seed."""
-    both = sorted(summary.values.keys() & other.values.keys())
-    gaps = {seed: summary.entry.sign * (summary.values[seed] - other.values[seed]) for seed in both}
-    return Comparison(other, gaps, _verdict(summary, other, list(gaps.values())))
-
-
-def _verdict(summary: Summary, other: Summary, gaps: Sequence[float]) -> str:
-    by_errors, images = (
-        summary.entry.cell.scale == "head" or not summary.entry.percent,
-        summary.image_error,
-    )
-    if (
-        summary.scale not in JUDGED
-        or not len(gaps) == len(summary.seeds) > 1
-        or (by_errors and images is None)
-    ):
-        return ""
-    gap, least = statistics.fmean(gaps), MARGIN
-    if not (summary if gap > 0 else other).beats_constant:
-        return "neither beats the constant answer"
-    if by_errors:
-        least = ERRORS * math.hypot(statistics.stdev(gaps) / math.sqrt(len(gaps)), images or 0.0)
-    agree = len({value > 0 for value in gaps}) == 1
-    return ("better" if gap > 0 else "worse") if agree and abs(gap) > least else "cannot be told"
-
-
-def summarize(experiment: Experiment, scale: str, results: Path) -> list[Summary]:
-    """Read the records of every entry and seed; what is not done is left out."""
-    seeds = experiment.seeds(scale)
-    summaries = [
-        _read(entry, seeds, results, experiment, scale)
-        for entry in experiment.tuned_entries(scale, results)
-    ]
-    constants = {
-        _place(each.entry): each.mean for each in summaries if each.entry.cell.job == "constant"
-    }
-    summaries = [replace(each, constant=constants.get(_place(each.entry))) for each in summaries]
-    rivals = [each for each in summaries if each.entry.row in experiment.compare]
-    for index, each in enumerate(summaries):
-        others = [
-            o
-            for o in rivals
-            if o.entry.row != each.entry.row and _place(o.entry) == _place(each.entry)
-        ]
-        summaries[index] = replace(
-            each, comparisons=tuple(compare(each, other) for other in others)
-        )
-    return summaries
-
-
-def _place(entry: Entry) -> tuple[str, str]:
-    return entry.column, entry.measure
-
-
-def _read(
-    entry: Entry, seeds: Sequence[int], results: Path, experiment: Experiment, scale: str
-) -> Summary:
-    cells = entry.cells(seeds)
-    by_seed = {seed: find_record(results, cell, experiment.name) for seed, cell in cells.items()}
-    records = {seed: record for seed, record in by_seed.items() if record is not None}
-    factor = 100 if entry.percent else 1
-    values = {
-        seed: factor * float(record["measures"][entry.measure])
-        for seed, record in records.items()
-        if record["state"] == "done" and record["measures"].get(entry.measure) is not None
-    }
-    return Summary(entry, values, records, tuple(cells), scale)
 
 
 def differences(experiment: Experiment, scale: str) -> list[str]:
@@ -260,13 +87,10 @@ class Grid:
     @property
     def caption(self) -> str:
         """What a number is: over how many seeds a mean is, where there are several."""
-        images, seeds = (
-            " and test images" if self.scale in TUNED else "",
-            len(self.experiment.seeds(self.scale)),
-        )
-        return "Ours" + (
-            f", mean ± standard deviation over {seeds} seeds{images}" if seeds > 1 else ""
-        )
+        images = " and of its test images" if self.scale in TUNED else ""
+        seeds = len(self.experiment.seeds(self.scale))
+        spread = f", mean of {seeds} seeds ± the standard deviation of one run, of seeds{images}"
+        return "Ours" + (spread if seeds > 1 else "")
 
     def lines(self) -> Iterator[tuple[str, list[Shown]]]:
         """Yield each row with what it shows in every column."""
@@ -345,21 +169,27 @@ def _papers(printed: Printed | None, decimals: int) -> str:
 
 
 def _verdicts(summaries: Sequence[Summary]) -> list[str]:
-    """Say where a row is better or worse than the one it is compared with, or that it cannot be
-    told.
+    """Say where a row is better or worse than the one it is compared with, or that neither is
+    shown.
     """
     lines: dict[tuple[str, str], list[str]] = {}
     for summary in summaries:
         for comparison in summary.comparisons:
             if comparison.verdict:
                 texts = lines.setdefault((summary.entry.row, comparison.against.entry.row), [])
-                texts.append(
-                    f"{summary.entry.column}: {comparison.verdict} ({comparison.difference:+.1f})"
-                )
-    return [
+                texts.append(f"{summary.entry.column}: {told(comparison)}")
+    rows = [
         f'"{row}" against "{against}": {"; ".join(texts)}.'
         for (row, against), texts in lines.items()
     ]
+    return rows + ([RULE] if rows else [])
+
+
+def told(comparison: Comparison) -> str:
+    """Return a verdict with the difference, and its interval where there is one."""
+    gap, interval = comparison.difference, comparison.interval
+    between = "" if interval is None else f"; {interval[0]:+.1f} to {interval[1]:+.1f}"
+    return f"{comparison.verdict} ({gap:+.1f}{between})"
 
 
 def _changed(experiment: Experiment, scale: str) -> list[str]:

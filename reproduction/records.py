@@ -1,5 +1,5 @@
-"""Records of cells that are done: ``records/NAME-SCALE.jsonl`` has one line for each, sorted by
-address; ``outcomes/NAME-SCALE.jsonl`` has what became of each test image, where that was stored.
+"""Records of cells that are done: ``records/NAME.jsonl`` has one line for each, sorted by address;
+``outcomes.jsonl`` has what became of each test image, where that was stored.
 """
 
 import base64
@@ -22,6 +22,7 @@ from hyperproto._core.schema import read_plain
 from reproduction.cell import Cell
 
 FORMAT = "hyperproto.cell/2"
+OUTCOMES = "outcomes.jsonl"
 
 
 @dataclass(frozen=True)
@@ -37,9 +38,9 @@ class Record:
     times: dict[str, Any] = field(default_factory=dict)
 
 
-def records_file(results: Path, name: str, cell: Cell) -> Path:
-    """Return where the record of a cell of a table is written."""
-    return results / "records" / f"{name}-{cell.scale}.jsonl"
+def records_file(results: Path, name: str) -> Path:
+    """Return where the records of a table are."""
+    return results / "records" / f"{name}.jsonl"
 
 
 def write_record(results: Path, name: str, record: dict[str, Any]) -> None:
@@ -47,11 +48,12 @@ def write_record(results: Path, name: str, record: dict[str, Any]) -> None:
 
     What became of each test image goes to a file of its own, so that records stay readable.
     """
-    path = records_file(results, name, Cell.from_dict(record["cell"]))
     if outcomes := record.get("outcomes"):
-        beside = path.parents[1] / "outcomes" / path.name
-        _put(beside, {"address": record["address"], "outcomes": outcomes})
-    _put(path, {key: value for key, value in record.items() if key != "outcomes"})
+        _put(results / OUTCOMES, {"address": record["address"], "outcomes": outcomes})
+    _put(
+        records_file(results, name),
+        {key: value for key, value in record.items() if key != "outcomes"},
+    )
 
 
 def _put(path: Path, line: dict[str, Any]) -> None:
@@ -84,8 +86,8 @@ def find_record(results: Path, cell: Cell, name: str = "*") -> dict[str, Any] | 
     """Return the record of a cell, of its own table or of another one that has the same cell; None
     if not done.
     """
-    own = records_file(results, name, cell)
-    files = (results / "records").glob(f"*-{cell.scale}.jsonl")
+    own = records_file(results, name)
+    files = (results / "records").glob("*.jsonl")
     for path in sorted(files, key=lambda path: path != own):
         if (record := _records(path).get(cell.address)) is not None:
             return record
@@ -96,11 +98,9 @@ def find_outcomes(results: Path, address: str) -> dict[str, NDArray[Any]]:
     """Return what became of each test image in a run, by measure: whether its class was right, or
     the absolute error of its number. Empty where it was not stored.
     """
-    for path in sorted((results / "outcomes").glob("*.jsonl")):
-        for line in read_json_lines(path):
-            if line["address"] == address:
-                return {name: unpack(text) for name, text in line["outcomes"].items()}
-    return {}
+    path = results / OUTCOMES
+    packed = _read_outcomes(path, *_state(path)).get(address, {}) if path.is_file() else {}
+    return {name: unpack(text) for name, text in packed.items()}
 
 
 def pack(values: NDArray[Any]) -> str:
@@ -127,8 +127,18 @@ def unpack(text: str) -> NDArray[Any]:
 
 def _records(path: Path) -> Mapping[str, dict[str, Any]]:
     """Return the records of a file by address, read once as long as it does not change."""
+    return _read(path, *_state(path))
+
+
+def _state(path: Path) -> tuple[int, int, int]:
+    """Return what changes whenever a file is written."""
     about = path.stat()
-    return _read(path, about.st_mtime_ns, about.st_size, about.st_ino)
+    return about.st_mtime_ns, about.st_size, about.st_ino
+
+
+@lru_cache(maxsize=2)
+def _read_outcomes(path: Path, *_: int) -> dict[str, dict[str, str]]:
+    return {line["address"]: line["outcomes"] for line in read_json_lines(path)}
 
 
 @lru_cache(maxsize=128)

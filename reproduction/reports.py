@@ -4,15 +4,16 @@ Markdown, CSV and LaTeX.
 
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from hyperproto._core.errors import MissingExtraError
 from hyperproto._core.files import replacing
-from reproduction.experiment import Experiment
+from reproduction.experiment import SEEDS, Experiment
 from reproduction.figures import draw_figures
-from reproduction.grid import Grid, Summary, make_grid
+from reproduction.grid import Grid, make_grid
+from reproduction.summaries import Summary
 
 FIELDS = (
     *(
@@ -27,8 +28,20 @@ FIELDS = (
         "mean",
         "std",
     ),
-    *("error", "seeds", "seeds_asked", "diverged", "difference", "against", "verdict", "cells"),
+    *(
+        "error",
+        "seeds",
+        "seeds_asked",
+        "diverged",
+        "difference",
+        "against",
+        "low",
+        "high",
+        "verdict",
+        "cells",
+    ),
 )
+SECTION = "\n## Scale "
 SPECIAL = str.maketrans(
     {
         "%": r"\%",
@@ -45,9 +58,10 @@ SPECIAL = str.maketrans(
 def write_report(
     experiment: Experiment, scale: str, results: Path, folder: Path
 ) -> tuple[Grid, list[Path]]:
-    """Write ``NAME-SCALE`` as .md, .csv and .tex, figures as .png and .svg; nothing is trained.
+    """Write ``NAME-SCALE`` as .csv and .tex, figures as .png and .svg; nothing is trained.
 
-    Without the packages that draw, numbers are reported all the same.
+    ``NAME.md`` has a section for every scale, of which this one is written anew. Without the
+    packages that draw, numbers are reported all the same.
 
     Returns
     -------
@@ -62,23 +76,40 @@ def write_report(
         pictures = draw_figures(grid, stem)
     except MissingExtraError as error:
         grid = replace(grid, notes=(*grid.notes, f"No pictures: {error}."))
-    texts = {".md": to_markdown(grid), ".csv": to_csv(grid), ".tex": to_latex(grid)}
-    written = []
-    for suffix, text in texts.items():
-        written.append(stem.with_name(stem.name + suffix))
-        with replacing(written[-1]) as file:
+    page = folder / f"{experiment.name}.md"
+    sections = read_sections(page) | {scale: to_section(grid)}
+    texts = {
+        page: to_page(experiment, sections),
+        stem.with_name(f"{stem.name}.csv"): to_csv(grid),
+        stem.with_name(f"{stem.name}.tex"): to_latex(grid),
+    }
+    for path, text in texts.items():
+        with replacing(path) as file:
             file.write_text(text, encoding="utf-8")
-    return grid, [*written, *pictures]
+    return grid, [*texts, *pictures]
+
+
+def read_sections(page: Path) -> dict[str, str]:
+    """Return what a report says, by scale; nothing where there is none."""
+    text = page.read_text(encoding="utf-8") if page.is_file() else ""
+    parts = (part.partition("\n\n") for part in text.split(SECTION)[1:])
+    return {scale: body.strip() for scale, _, body in parts}
+
+
+def to_page(experiment: Experiment, sections: Mapping[str, str]) -> str:
+    """Return the report of every scale, from the most to the least conclusive."""
+    parts = [f"{SECTION}{scale}\n\n{sections[scale]}" for scale in SEEDS if scale in sections]
+    return "\n".join([f"# {experiment.title}", *parts]) + "\n"
 
 
 def to_markdown(grid: Grid) -> str:
+    """Return the report of one scale."""
+    return f"# {grid.experiment.title}\n\n{to_section(grid)}\n"
+
+
+def to_section(grid: Grid) -> str:
     """Return the table with what the paper prints in brackets, and the notes."""
-    lines = [
-        f"# {grid.experiment.title}",
-        "",
-        f"{grid.caption}; what the paper prints in brackets.",
-        "",
-    ]
+    lines = [f"{grid.caption}; what the paper prints in brackets.", ""]
     lines += [
         _markdown_line(["", *grid.columns]),
         _markdown_line(["---"] + ["---:"] * len(grid.columns)),
@@ -91,7 +122,7 @@ def to_markdown(grid: Grid) -> str:
         ]
         lines.append(_markdown_line([row + (" *" if grid.is_beyond(row) else ""), *cells]))
     lines += ["", "\\* beyond the paper"] if any(map(grid.is_beyond, grid.rows)) else []
-    return "\n".join([*lines, "", *(f"- {note}" for note in grid.notes)]).rstrip() + "\n"
+    return "\n".join([*lines, "", *(f"- {note}" for note in grid.notes)]).rstrip()
 
 
 def _markdown_line(cells: list[str]) -> str:
@@ -123,15 +154,19 @@ def to_csv(grid: Grid) -> str:
     return text.getvalue()
 
 
-def _compared(summary: Summary) -> tuple[str, str, str]:
-    """Return by how much, than what, and whether an entry is better; several comparisons with
-    semicolons.
+def _compared(summary: Summary) -> tuple[str, ...]:
+    """Return by how much, than what, the interval, and whether an entry is better; several
+    comparisons with semicolons.
     """
     comparisons = summary.comparisons
     gaps = ("" if one.difference is None else str(one.difference) for one in comparisons)
     return (
         "; ".join(gaps),
         "; ".join(one.against.entry.row for one in comparisons),
+        *(
+            "; ".join("" if one.interval is None else str(one.interval[end]) for one in comparisons)
+            for end in (0, 1)
+        ),
         "; ".join(one.verdict for one in comparisons),
     )
 

@@ -171,7 +171,8 @@ def _train(cell: Cell, places: Places) -> dict[str, Any]:
             if name.endswith("mae")
         }
         if uneven is not None:
-            measures["uneven/accuracy"] = float(outcomes["class/accuracy"][uneven].mean())
+            outcomes["uneven/accuracy"] = outcomes["class/accuracy"][uneven]
+            measures["uneven/accuracy"] = float(outcomes["uneven/accuracy"].mean())
     epochs = read_json_lines(folder / "epochs.jsonl")
     record = {
         "protocol": _protocol(cell, network, space, len(train), len(test))

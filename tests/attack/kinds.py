@@ -411,7 +411,7 @@ def _record(folder: Path) -> Path:
         "table",
         record | {"measures": measures, "protocol": {"test": 10}, "times": {"epochs": []}},
     )
-    return records_file(folder, "table", CELL)
+    return records_file(folder, "table")
 
 
 def _report(folder: Path, path: Path) -> None:

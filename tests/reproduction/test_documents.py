@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from reproduction.grid import make_grid
+from reproduction.reports import read_sections
 from tests.reproduction.helpers import find
 
 ROOT = Path(__file__).parents[2]
@@ -27,10 +28,11 @@ YEAR, STYLE = "Creation year (MAE): ", "Art style (accuracy): "
 @cache
 def cells():
     """Return mean and error of every place of every report, by name, row and column."""
-    stems = [path.stem for path in (RESULTS / "reports").glob("*.md")]
+    pages = (RESULTS / "reports").glob("*.md")
     grids = {
-        stem: make_grid(find(stem.rsplit("-", 1)[0]), stem.rsplit("-", 1)[1], RESULTS)
-        for stem in stems
+        f"{page.stem}-{scale}": make_grid(find(page.stem), scale, RESULTS)
+        for page in pages
+        for scale in read_sections(page)
     }
     return {
         (stem, *place): (summary.mean, summary.error)
@@ -95,7 +97,7 @@ def test_the_default_on_frozen_features_keeps_its_share_and_is_near_the_best():
 
 
 def test_the_page_has_the_agreement_of_the_report():
-    report = (RESULTS / "reports" / "beyond-agreement-cpu.md").read_text(encoding="utf-8")
+    report = (RESULTS / "reports" / "beyond-agreement.md").read_text(encoding="utf-8")
     lines = [line.replace("*", "").replace("  ", " ") for line in report.splitlines()]
     rows = [line.replace("  ", " ") for line in lines if re.search(r"\d\.\d\d \|", line)]
     assert len(rows) == 3

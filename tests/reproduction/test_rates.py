@@ -73,7 +73,7 @@ def test_the_best_trial_decides(results):
 
 def test_without_the_search_a_cell_waits_for_it(results, small_places):
     lacking = search("Equation 1")[2]
-    path = records_file(results, "beyond-rates", lacking)
+    path = records_file(results, "beyond-rates")
     write_json_lines(path, [r for r in read_json_lines(path) if r["address"] != lacking.address])
     places = replace(small_places, results=results)
     plan = make_plan(find_experiment("table3"), "medium", places)

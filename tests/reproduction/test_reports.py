@@ -14,7 +14,14 @@ from reproduction.cell import paper_cell
 from reproduction.experiment import Entry, Experiment, Printed, find_experiment
 from reproduction.grid import make_grid
 from reproduction.records import FORMAT, write_record
-from reproduction.reports import to_csv, to_latex, to_markdown, write_report
+from reproduction.reports import (
+    read_sections,
+    to_csv,
+    to_latex,
+    to_markdown,
+    to_section,
+    write_report,
+)
 from tests.reproduction.helpers import find
 
 OURS, THEIRS = paper_cell(dim=3, prototypes="ours"), paper_cell(dim=3, prototypes="one-hot")
@@ -64,7 +71,7 @@ def test_markdown_has_the_papers_value_in_brackets(results):
     text = to_markdown(make(results))
     assert "| One-hot \\| & <b> | 45.5 ± 0.7 [2 of 3 seeds] (62.1 ± 0.1) |  |" in text
     assert "| Ours * | **52.0 ± 2.8 [2 of 3 seeds]** |" in text
-    assert "over 3 seeds" in text
+    assert "mean of 3 seeds" in text
     assert "- A note." in text
     assert '"Ours" against' not in text  # one of three seeds is not done
 
@@ -138,10 +145,20 @@ def test_the_terminal_shows_both(results):
 def test_a_report_is_written_in_every_form(results, tmp_path):
     _, written = write_report(make_experiment("curves"), "full", results, tmp_path / "reports")
     assert [path.name for path in written] == [
-        *("own-full.md", "own-full.csv", "own-full.tex", "own-full.png", "own-full.svg")
+        *("own.md", "own-full.csv", "own-full.tex", "own-full.png", "own-full.svg")
     ]
     assert (tmp_path / "reports" / "own-full.png").read_bytes().startswith(b"\x89PNG")
     assert "<svg" in (tmp_path / "reports" / "own-full.svg").read_text(encoding="utf-8")[:1000]
+
+
+def test_a_page_has_a_section_for_every_scale(results, tmp_path):
+    folder = tmp_path / "reports"
+    for scale in ("cpu", "full", "cpu"):
+        grid, (page, *_) = write_report(make_experiment(), scale, results, folder)
+        assert read_sections(page)[scale] == to_section(grid)
+    text = page.read_text(encoding="utf-8")
+    assert re.findall(r"^#.*", text, re.MULTILINE) == ["# Own", "## Scale full", "## Scale cpu"]
+    assert text.count("52.0 ± 2.8") == 2
 
 
 def test_columns_stand_in_the_order_of_the_fullest_row(tmp_path):

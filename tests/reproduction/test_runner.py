@@ -126,7 +126,7 @@ def test_prototypes_that_do_not_fit_the_data_leave_a_cell_out(small_places, tmp_
 def test_a_record_of_something_else_is_refused(places):
     first, second = two_placements().cells("smoke")
     run_experiment(two_placements(), "smoke", places, jobs=1)
-    path = records_file(places.results, "own", first)
+    path = records_file(places.results, "own")
     records = {record["address"]: record for record in read_json_lines(path)}
     assert set(records) == {first.address, second.address}
     other = records[second.address] | {"address": first.address}
@@ -146,7 +146,7 @@ def test_many_processes_write_their_records_to_one_file(tmp_path):
     cells = [paper_cell(dim=3, seed=seed) for seed in range(24)]
     tasks = [(_write_one, (tmp_path, cell)) for cell in cells]
     list(run_tasks(tasks, 4, in_order=False))
-    path = records_file(tmp_path, "own", cells[0])
+    path = records_file(tmp_path, "own")
     written = [record["address"] for record in read_json_lines(path)]
     assert written == sorted(cell.address for cell in cells)
 

@@ -3,13 +3,15 @@
 import csv
 from dataclasses import asdict
 
+import numpy as np
 import pytest
 
 from reproduction.cell import paper_cell
 from reproduction.experiment import Entry, Experiment, find_experiment
-from reproduction.grid import differences, make_grid, summarize
-from reproduction.records import FORMAT, write_record
+from reproduction.grid import differences, make_grid, told
+from reproduction.records import FORMAT, pack, write_record
 from reproduction.reports import to_csv
+from reproduction.summaries import paired_interval, summarize
 
 OURS, THEIRS = paper_cell(dim=3, prototypes="ours"), paper_cell(dim=3, prototypes="one-hot")
 ROWS = {"ours": OURS, "theirs": THEIRS}
@@ -55,8 +57,8 @@ def test_mean_spread_and_difference_are_those_of_the_textbook(tmp_path):
     [
         ([0.4151, 0.4151, 0.4151], "better"),
         ([0.3849, 0.3849, 0.3849], "worse"),
-        ([0.4149, 0.4149, 0.4149], "cannot be told"),  # all seeds agree, by too little
-        ([0.45, 0.45, 0.399], "cannot be told"),  # enough, but one seed says otherwise
+        ([0.4149, 0.4149, 0.4149], "inconclusive"),  # all seeds agree, by too little
+        ([0.45, 0.45, 0.399], "inconclusive"),  # enough, but one seed says otherwise
         ([0.45, 0.45], ""),  # a seed is not done
     ],
 )
@@ -72,10 +74,10 @@ def test_a_verdict_needs_every_seed_and_more_than_a_point_and_a_half(ours, verdi
     ("ours", "verdict"),
     [
         ([0.475] * 5, "better"),  # three times 2.4969 points, of 400 test images
-        ([0.4748] * 5, "cannot be told"),
+        ([0.4748] * 5, "inconclusive"),
         (
             [0.41, 0.45, 0.48, 0.51, 0.55],
-            "cannot be told",
+            "inconclusive",
         ),  # the same mean as the first, of seeds that spread
         ([0.3] * 5, "worse"),
     ],
@@ -112,7 +114,7 @@ def test_no_verdict_is_given_at_scale_cpu(made_for, tmp_path):
     ("ours", "spread", "verdict"),
     [
         (40.0, 30.0, "better"),  # by 5 years: three standard errors of 30 / 20 are 4.5
-        (40.0, 34.0, "cannot be told"),
+        (40.0, 34.0, "inconclusive"),
         (50.0, 30.0, "worse"),
         (40.0, None, ""),  # records that do not say how errors vary
     ],
@@ -225,3 +227,57 @@ def test_differences_name_what_the_scale_changes():
         "epochs 8 (paper: 250)",
     ):
         assert part in line
+
+
+def test_an_interval_holds_the_difference_nineteen_times_of_twenty():
+    """Over seeds, over test images, or over both, whatever varies more."""
+    rng = np.random.default_rng(0)
+    for seed_spread, image_spread in ((0.05, 0.0), (0.0, 1.0), (0.03, 1.0)):
+        held = 0
+        for _ in range(400):
+            gaps = rng.normal(0.2, 1, (5, 300)) + rng.normal(0, seed_spread, (5, 1))
+            low, high = paired_interval(gaps + rng.normal(0, image_spread, 300))
+            held += low <= 0.2 <= high
+        assert 0.92 <= held / 400 <= 0.995
+
+
+def test_an_interval_of_many_seeds_is_that_of_a_bootstrap_over_seeds_and_images():
+    rng = np.random.default_rng(0)
+    gaps = rng.normal(0, 1, (60, 60)) + rng.normal(0, 1, (60, 1)) + rng.normal(0, 1, 60)
+    means = [
+        gaps[np.ix_(rng.integers(60, size=60), rng.integers(60, size=60))].mean()
+        for _ in range(2_000)
+    ]
+    low, high = paired_interval(gaps)
+    drawn = np.quantile(means, (0.025, 0.975))
+    assert high - low == pytest.approx(drawn[1] - drawn[0], rel=0.15)
+
+
+@pytest.mark.parametrize(
+    ("better_on", "verdict"), [(30, "better"), (0, "inconclusive"), (-30, "worse")]
+)
+@pytest.mark.parametrize("measure", ["class/accuracy", "year/mae"])
+def test_a_verdict_is_by_pairs_of_images_where_they_are_stored(
+    measure, better_on, verdict, tmp_path
+):
+    """Their means are nearer than the old rule can tell apart."""
+    entries = [Entry(row, "3", cell.but(scale="head"), measure) for row, cell in ROWS.items()]
+    rng = np.random.default_rng(0)
+    for seed in range(5):
+        theirs = rng.random(400) < 0.6
+        ours = theirs.copy()
+        ours ^= rng.random(400) < 0.1  # as often better as worse
+        changed = rng.choice(np.flatnonzero(ours == (better_on < 0)), abs(better_on), replace=False)
+        ours[changed] = better_on > 0
+        for entry, right in zip(entries, (ours, theirs), strict=True):
+            found = right if entry.percent else 1.0 - right
+            record = {"state": "done", "epochs": [], "protocol": {"test": 400}, "format": FORMAT}
+            cell = entry.cell.with_seed(seed)
+            record |= {"measures": {measure: found.mean()}, "outcomes": {measure: pack(found)}}
+            write_record(tmp_path, "own", record | {"address": cell.address, "cell": asdict(cell)})
+    experiment = Experiment("own", "Own", lambda scale: entries, compare=("theirs",))
+    (compared,) = summarize(experiment, "head", tmp_path)[0].comparisons
+    assert compared.verdict == verdict
+    low, high = compared.interval
+    assert low < compared.difference < high
+    assert f"; {low:+.1f} to {high:+.1f}" in told(compared)

@@ -13,9 +13,10 @@ from reproduction.experiment import (
     find_experiment,
     find_experiments,
 )
-from reproduction.grid import make_grid, summarize
+from reproduction.grid import make_grid
 from reproduction.placements import Places
 from reproduction.reports import to_markdown
+from reproduction.summaries import summarize
 from tests.reference.printed import ROWS, TABLES, printed_table, protocol
 from tests.reproduction.helpers import NAMES, find, run_experiment
 
@@ -172,4 +173,4 @@ def test_a_new_table_is_the_one_file_that_contributing_shows(small_places, tmp_p
 def test_all_has_what_goes_beyond_the_paper():
     assert sorted(experiment.name for experiment in find_experiments("all", "cpu")) == NAMES
     head = [experiment.name for experiment in find_experiments("all", "head")]
-    assert (head[0], *head[-2:]) == ("beyond-losses", "beyond-birds", "beyond-rates")
+    assert (head[0], *head[-2:]) == ("beyond-losses", "beyond-successors", "beyond-rates")
