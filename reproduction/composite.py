@@ -17,9 +17,8 @@ import torch
 from torch import Tensor
 
 from hyperproto._core.errors import InputError
-from hyperproto.losses import Reduction
+from hyperproto.losses import Reduction, reduce_rows
 from hyperproto.spaces import Space, Targets
-from hyperproto.spaces.output_space import reduce_rows
 from hyperproto.sphere import normalize, working_dtype
 from hyperproto.tasks import Task, indexed, numeric
 from hyperproto.tasks.prototype_head import PrototypeHead
@@ -90,7 +89,7 @@ class CompositeSpace(Space):
     ) -> dict[str, Tensor]:
         """Return the one loss, half of it to each name."""
         shape = z.shape[:-1]
-        z, named, sample_weight = self._check_batch(z, targets, reduction, sample_weight)
+        z, named, sample_weight = self._check_batch(z, targets, sample_weight)
         named = {
             name: task.check_form(named[name], len(z), name) for name, task in self.tasks.items()
         }
@@ -113,7 +112,7 @@ class CompositeSpace(Space):
         if sample_weight is not None:
             weights = weights * sample_weight
         half = (1 + FLOOR - cosine).clamp_min(FLOOR).sqrt() * weights.to(u.dtype) / 2
-        return dict.fromkeys(self.names, reduce_rows(half, weights, reduction, shape))
+        return dict.fromkeys(self.names, reduce_rows(half.reshape(shape), reduction, weights))
 
     def _nearest_cosine(self, along: Tensor, across: Tensor) -> Tensor:
         """Return r of the number that fits an output best: its own height, no nearer to a pole than

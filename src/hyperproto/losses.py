@@ -10,9 +10,8 @@ nothing here waits for a device or breaks a compiled graph.
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias, get_args
 
 import torch
 from torch import Tensor
@@ -40,12 +39,21 @@ __all__ = [
 ]
 
 Reduction: TypeAlias = Literal["mean", "sum", "none"]
-REDUCTIONS: dict[str, Callable[[Tensor], Tensor]] = {
-    "mean": torch.mean,
-    "sum": torch.sum,
-    "none": torch.Tensor.clone,
-}
 DOUBT = 0.001  # what an output at its prototype may leave to the other classes
+
+
+def reduce_rows(rows: Tensor, reduction: Reduction, weights: Tensor | None = None) -> Tensor:
+    """Return losses as they are, their sum, or their mean by weight: 0, not NaN, where no label is
+    there.
+    """
+    choose(reduction, dict.fromkeys(get_args(Reduction)), what="reduction")
+    if reduction == "none":
+        return rows
+    if reduction == "sum":
+        return rows.sum()
+    if weights is None:
+        return rows.mean()
+    return rows.sum() / weights.sum(dtype=rows.dtype).clamp_min(torch.finfo(rows.dtype).tiny)
 
 
 def cosine_loss(z: Tensor, points: Tensor, target: Tensor | float) -> Tensor:
@@ -227,9 +235,7 @@ def squared_cosine_loss(
         raise InputError("prototypes", "have shape (num_classes, dim)", tuple(prototypes.shape))
     check_output_width(z, prototypes.shape[1])
     check_labels(labels, len(z))
-    return choose(reduction, REDUCTIONS, what="reduction")(
-        SquaredCosine()(z, prototypes, labels.long())
-    )
+    return reduce_rows(SquaredCosine()(z, prototypes, labels.long()), reduction)
 
 
 def squared_cosine_grad(z: Tensor, prototypes: Tensor, labels: Tensor) -> Tensor:

@@ -18,18 +18,15 @@ SPACES: dict[str, Any] = {space.kind: space for space in (Space, ConventionalSpa
 
 def space_from_dict(values: dict[str, Any], prototypes: Mapping[str, Prototypes]) -> TaskSpace:
     """Rebuild a space around prototypes that were stored: nothing is placed again."""
-    tasks = {}
-    for task in values["tasks"]:
-        rest = {key: value for key, value in task.items() if key != "name"}
-        tasks[task["name"]] = task_from_dict(rest, prototypes.get(task["name"]))
-    given = next(iter(tasks.values())) if values["bare"] else tasks
-    builder = choose(values["kind"], SPACES, what="space")
-    left_out = (
-        ("kind", "bare", "tasks", "dim")
-        if builder is ConventionalSpace
-        else ("kind", "bare", "tasks")
-    )
-    options = {key: value for key, value in values.items() if key not in left_out}
-    if builder is Space:
+    options, tasks = dict(values), {}
+    for stored in options.pop("tasks"):
+        task = dict(stored)
+        name = task.pop("name")
+        tasks[name] = task_from_dict(task, prototypes.get(name))
+    given = next(iter(tasks.values())) if options.pop("bare") else tasks
+    kind = options.pop("kind")
+    if kind == ConventionalSpace.kind:
+        del options["dim"]  # which follows from the tasks
+    elif kind == Space.kind:
         options.setdefault("separate", False)
-    return builder(task=given, **options)
+    return choose(kind, SPACES, what="space")(task=given, **options)

@@ -9,9 +9,9 @@ from typing import Any, ClassVar, TypeAlias, TypeVar
 import torch
 from torch import Tensor, nn
 
-from hyperproto._core.checks import check_output_width, choose, nearest_name
+from hyperproto._core.checks import check_output_width, nearest_name
 from hyperproto._core.errors import InputError, InputTypeError
-from hyperproto.losses import REDUCTIONS, Reduction, can_read
+from hyperproto.losses import Reduction, can_read, reduce_rows
 from hyperproto.prototypes import Prototypes
 from hyperproto.sphere import working_dtype
 from hyperproto.tasks import Task
@@ -190,8 +190,7 @@ class TaskSpace(OutputSpace):
         sample_weight : Tensor, shape (n,), optional
             Weight of each row; the mean is then the weighted mean.
         """
-        shape = z.shape[:-1]
-        rows, named, sample_weight = self._check_batch(z, targets, reduction, sample_weight)
+        rows, named, sample_weight = self._check_batch(z, targets, sample_weight)
         losses = {}
         for name, head in self.named_heads().items():
             task = head.task
@@ -210,12 +209,13 @@ class TaskSpace(OutputSpace):
                 # label is missing
                 loss = loss * weights.to(loss.dtype)
             loss = loss if task.weight == 1 else loss * task.weight
-            losses[name] = reduce_rows(loss, weights, reduction, shape)
+            loss = loss if z.ndim == 2 else loss.reshape(z.shape[:-1])
+            losses[name] = reduce_rows(loss, reduction, weights)
         return losses[UNNAMED] if isinstance(targets, Tensor) else losses
 
     def scores(self, z: Tensor) -> Targets:
         """Return what each decision is made on; for a sphere, cosines."""
-        return self._as_given(self._ask(z, lambda head, rows: head.scores(rows)))
+        return self._ask(z, lambda head, rows: head.scores(rows))
 
     @torch.no_grad()
     def probabilities(self, z: Tensor) -> Targets:
@@ -224,14 +224,14 @@ class TaskSpace(OutputSpace):
         A loss without logits, such as Equation 1, has its cosines at a scale that was fitted to
         held-out data, or 10. Of several tasks those with classes are in the dict.
         """
-        return self._as_given(self._ask(z, lambda head, rows: head.probabilities(rows)))
+        return self._ask(z, lambda head, rows: head.probabilities(rows))
 
     @torch.no_grad()
     def predict(self, z: Tensor) -> Targets:
         """Return class ids and numbers. Raises on rows that are zero or not finite: they point
         nowhere.
         """
-        return self._as_given(self._ask(z, lambda head, rows: head.predict(rows)))
+        return self._ask(z, lambda head, rows: head.predict(rows))
 
     @torch.no_grad()
     def check(self, targets: Targets) -> None:
@@ -259,9 +259,10 @@ class TaskSpace(OutputSpace):
         """Return tensors for class names and numbers as people write them; None
         is a missing one.
         """
-        named = {UNNAMED: values} if self._bare else self._check_keys(values)
-        encoded = {name: task.encode(named[name], name) for name, task in self.tasks.items()}
-        return self._as_given({name: torch.from_numpy(given) for name, given in encoded.items()})
+        named, encoded = self._by_task(values), {}
+        for name, task in self.tasks.items():
+            encoded[name] = torch.from_numpy(task.encode(named[name], name))
+        return self._as_given(encoded)
 
     def decode(self, predictions: Targets) -> Any:
         """Return names and numbers for what :meth:`predict` gave."""
@@ -273,17 +274,14 @@ class TaskSpace(OutputSpace):
             values[name] = [None if value != value else value for value in found]
         return self._as_given(values)
 
-    def _ask(
-        self, z: Tensor, question: Callable[[Head, Tensor], Tensor | None]
-    ) -> dict[str, Tensor]:
+    def _ask(self, z: Tensor, question: Callable[[Head, Tensor], Tensor | None]) -> Targets:
         """Return what the heads that can say it say about outputs of shape (n, ..., dim)."""
-        rows, shape = flatten_rows(z, self.dim), z.shape[:-1]
-        found = {name: question(head, rows) for name, head in self.named_heads().items()}
-        return {
-            name: told.reshape(*shape, *told.shape[1:])
-            for name, told in found.items()
-            if told is not None
-        }
+        rows, found = flatten_rows(z, self.dim), {}
+        for name, head in self.named_heads().items():
+            told = question(head, rows)
+            if told is not None:
+                found[name] = told.reshape(*z.shape[:-1], *told.shape[1:])
+        return self._as_given(found)
 
     def _as_given(self, named: dict[str, T]) -> T | dict[str, T]:
         """Return the value itself for one unnamed task, whose targets come by themselves."""
@@ -291,16 +289,19 @@ class TaskSpace(OutputSpace):
 
     def _named(self, targets: Targets) -> dict[str, Tensor]:
         """Return targets or predictions by task name, or say which form is expected."""
-        is_one = self._bare and (not isinstance(targets, Mapping) or UNNAMED not in targets)
-        named: dict[str, Any] = {UNNAMED: targets} if is_one else self._check_keys(targets)
+        named = self._by_task(targets)
         for name, value in named.items():
             if not isinstance(value, Tensor):
                 advice = "Use torch.as_tensor for numbers, space.encode for names."
                 raise InputTypeError(name, "be a tensor", _kind(value), advice)
         return named
 
-    def _check_keys(self, values: Any) -> dict[str, Any]:
-        if not isinstance(values, Mapping):
+    def _by_task(self, values: Any) -> dict[str, Any]:
+        """Return values by the names of all tasks."""
+        is_dict = isinstance(values, Mapping)
+        if self._bare and not (is_dict and UNNAMED in values):
+            return {UNNAMED: values}
+        if not is_dict:
             rule = f"be a dict with keys {list(self.names)}"
             raise InputTypeError("targets", rule, _kind(values))
         if set(values) != set(self.names):
@@ -308,12 +309,11 @@ class TaskSpace(OutputSpace):
         return dict(values)
 
     def _check_batch(
-        self, z: Tensor, targets: Targets, reduction: str, sample_weight: Tensor | None
+        self, z: Tensor, targets: Targets, sample_weight: Tensor | None
     ) -> tuple[Tensor, dict[str, Tensor], Tensor | None]:
         """Check outputs and weights, and return all as rows; the form of each target is its task's
         to check.
         """
-        choose(reduction, REDUCTIONS, what="reduction")
         rows, named, shape = flatten_rows(z, self.dim), self._named(targets), z.shape[:-1]
         if sample_weight is not None and sample_weight.shape != shape:
             rule = f"have shape {tuple(shape)}"
@@ -340,23 +340,8 @@ def flatten_rows(z: Tensor, dim: int) -> Tensor:
     return rows
 
 
-def reduce_rows(
-    rows: Tensor, weights: Tensor | None, reduction: str, shape: tuple[int, ...]
-) -> Tensor:
-    """Return weighted losses in a shape, their sum, or their mean by weight: 0, not NaN, where no
-    label is there.
-    """
-    if reduction == "none":
-        return rows.reshape(shape)
-    if reduction == "sum":
-        return rows.sum()
-    if weights is None:
-        return rows.mean()
-    return rows.sum() / weights.sum(dtype=rows.dtype).clamp_min(torch.finfo(rows.dtype).tiny)
-
-
 def parse_tasks(
-    task: Any, tasks: Mapping[str, Any], options: Iterable[str] = ()
+    task: object, tasks: Mapping[str, object], options: Iterable[str] = ()
 ) -> tuple[dict[str, Task], bool]:
     """Return tasks by name, and whether there is one unnamed task; from one task, a mapping, or
     keywords, of which one that is no task is taken for a misspelled option.
@@ -368,17 +353,16 @@ def parse_tasks(
             raise InputTypeError(f'Unknown option "{name}".', advice=advice)
     if task is not None and tasks:
         raise InputError("task", "be left out where tasks are given by name", sorted(tasks))
-    bare = isinstance(task, Task)
-    named = {UNNAMED: task} if bare else dict(task if isinstance(task, Mapping) else tasks)
-    if task is not None and not bare and not isinstance(task, Mapping):
-        raise InputTypeError("A task", rule, _kind(task))
-    if not named:
+    given = by_name(tasks if task is None else task)
+    if not given:
         raise InputError("A space", f"have at least one task: {rule}")
-    for name, value in named.items():
+    bare, named = task is not None and not isinstance(task, Mapping), {}
+    for name, value in given.items():
         if not isinstance(name, str):
             raise InputTypeError("Task names", "be strings", repr(name))
         if not isinstance(value, Task):
-            raise InputTypeError(f'Task "{name}"', rule, _kind(value))
+            raise InputTypeError("A task" if bare else f'Task "{name}"', rule, _kind(value))
+        named[name] = value
     return named, bare
 
 
