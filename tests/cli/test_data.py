@@ -3,6 +3,8 @@ import warnings
 
 import pytest
 
+from hyperproto.cli.main import VERBS, options_of
+from hyperproto.tasks import KINDS
 from tests.cli.test_cli import run
 from tests.data import layouts
 
@@ -87,3 +89,9 @@ def test_a_mistake_prints_one_sentence_and_exits_with_2(capsys, tmp_path, argume
     assert (code, out) == (2, "")
     assert sentence in err
     assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize("verb", ["train", "data"])
+def test_every_kind_of_task_has_an_option(verb):
+    known = {flag for option in options_of(VERBS[verb]).values() for flag in option.flags}
+    assert {f"--{kind}" for kind in KINDS} <= known

@@ -3,23 +3,64 @@
 import json
 import shlex
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field, make_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from tyro.conf import Positional, arg
 
 from hyperproto.cli.console import plain_warnings, print_table
+from hyperproto.tasks import KINDS
 
 if TYPE_CHECKING:
     from hyperproto.data import Source
 
 
-@dataclass
-class Data:
+SAID = {"number": "numbers", "range": "numbers between bounds"}
+KEYWORDS = {"classes": "classes", "number": "numbers", "range": "ranges"}  # of `read_table`
+
+KindOptions = make_dataclass(
+    "KindOptions",
+    [
+        (
+            kind,
+            Annotated[tuple[str, ...], arg(metavar="COLUMN")],
+            field(
+                default=(),
+                metadata={"help": f"The columns of a table to predict as {SAID.get(kind, kind)}."},
+            ),
+        )
+        for kind in KINDS
+    ],
+    frozen=True,
+    kw_only=True,
+)
+"""An option for each kind of task."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ColumnOptions(KindOptions):  # type: ignore[misc,valid-type]
+    """What the columns of a table are for."""
+
+    image: Annotated[str | None, arg(metavar="COLUMN")] = None
+    """The column of a table that names image files."""
+
+    text: Annotated[str | None, arg(metavar="COLUMN")] = None
+    """The column of a table that holds free text to learn from."""
+
+    def for_reader(self) -> dict[str, Any]:
+        """Return the options by the keywords of :func:`~hyperproto.data.read_table`."""
+        named = {kind: list(getattr(self, kind)) for kind in KINDS}
+        others = {name: kind for kind in named if kind not in KEYWORDS for name in named[kind]}
+        own = {KEYWORDS[kind]: names for kind, names in named.items() if kind in KEYWORDS}
+        return {"image": self.image, "text": self.text, "kinds": others, **own}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Data(ColumnOptions):
     """Check data before training on it: counts, classes, ranges, and images that cannot be read."""
 
-    KEYWORDS: ClassVar = {"numbers": "number", "ranges": "range"}
+    KEYWORDS: ClassVar = {keyword: kind for kind, keyword in KEYWORDS.items()}
 
     action: Positional[Literal["check"]]
     """Describe the data at PATH."""
@@ -34,21 +75,6 @@ class Data:
     mnist, ...
     """
 
-    image: Annotated[str | None, arg(metavar="COLUMN")] = None
-    """Of a table: the column that names the images."""
-
-    text: Annotated[str | None, arg(metavar="COLUMN")] = None
-    """Of a table: the column of free text to learn from."""
-
-    classes: Annotated[tuple[str, ...], arg(metavar="COLUMN")] = ()
-    """Of a table: the columns to predict as classes."""
-
-    number: Annotated[tuple[str, ...], arg(metavar="COLUMN")] = ()
-    """Of a table: the columns to predict as numbers."""
-
-    range: Annotated[tuple[str, ...], arg(metavar="COLUMN")] = ()
-    """Of a table: the columns to predict as numbers between bounds."""
-
     verify: bool = True
     """Decode every image file; --no-verify does not."""
 
@@ -62,15 +88,15 @@ class Data:
         from hyperproto.data.table_files import describe_columns, read_columns
 
         name = self.reader or detect(self.path)
-        if name == "table" and not (self.classes or self.number or self.range):
+        asked = {option: getattr(self, option) for option in (*KINDS, "image", "text")}
+        if name == "table" and not any(asked[kind] for kind in KINDS):
             columns = describe_columns(read_columns(self.path))
             print(json.dumps(columns)) if self.json else _show_columns(self.path, columns)
             return
-        for option in ("image", "text", "classes", "number", "range"):
-            if name != "table" and getattr(self, option):
-                raise InputError(
-                    option, "name columns of a table", f'"{self.path}", which is {name}'
-                )
+        for option, given in asked.items():
+            if name != "table" and given:
+                got = f'"{self.path}", which is {name}'
+                raise InputError(option, "name columns of a table", got)
         self._check_source(name)
 
     def _check_source(self, name: str) -> None:
@@ -78,10 +104,8 @@ class Data:
         from hyperproto.data.giveaway import find_giveaways
         from hyperproto.data.readers import READERS, describe_source, read_source
 
-        options: dict[str, object] = {"image": self.image, "text": self.text}
-        options |= {"classes": self.classes, "numbers": self.number, "ranges": self.range}
         with plain_warnings():
-            source = read_source(self.path, name, **(options if name == "table" else {}))
+            source = read_source(self.path, name, **self.for_reader())
         info = READERS[name].info
         report = describe_source(source) | {"published": list(info.counts) if info else [0, 0]}
         report["unreadable"] = _unreadable(source) if self.verify else None

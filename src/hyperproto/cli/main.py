@@ -2,9 +2,10 @@
 
 import sys
 from collections.abc import Sequence
-from dataclasses import fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from functools import partial
-from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import tyro
 from docstring_parser import parse_from_object
@@ -77,7 +78,11 @@ def main(argv: Sequence[str] | None = None) -> None:
         elif name not in VERBS:
             raise unknown_choice(name, VERBS, what="command")
         else:
-            _parse(name, arguments[1:]).run()
+            words = arguments[1:]
+            _check_words(name, words)
+            tyro.cli(
+                VERBS[name], prog=f"hyperproto {name}", args=words, config=[DisallowNone]
+            ).run()
     except (HyperprotoError, OSError) as error:
         print(f"hyperproto: {error}", file=sys.stderr)
         sys.exit(2)
@@ -108,63 +113,41 @@ def _print_help(arguments: list[str]) -> None:
     tyro.cli(hyperproto, prog="hyperproto", description=ABOUT, args=arguments)
 
 
-def _parse(name: str, words: list[str]) -> Any:
-    """Return the verb with its options."""
-    given = [word.partition("=")[0].replace("_", "-") for word in words]
-    options = _fields(VERBS[name])
-    takes_words = any(POSITIONAL in get_args(hint) for hint in options.values())
-    if words and not words[0].startswith("-") and "data" in options and not takes_words:
-        advice = f"hyperproto {name} --data {words[0]}"
-        raise InputError(f'"{words[0]}"', "come after an option", advice=advice)
-    _check_options(name, options, words)
-    for key, hint in options.items():
-        flag, plain = _flag(key), get_args(hint)[0]
-        if (count := given.count(flag)) > 1 and any(
-            get_origin(part) is tuple for part in (plain, *get_args(plain))
-        ):
-            raise InputError(
-                flag, "be given once", f"it {count} times", f"List all after one: {flag} A B."
-            )
-    return tyro.cli(VERBS[name], prog=f"hyperproto {name}", args=words, config=[DisallowNone])
+@dataclass(frozen=True)
+class Option:
+    """One option of a verb: how it is written, and what it takes.
 
-
-def _check_options(name: str, options: dict[str, Any], words: list[str]) -> None:
-    """Raise where a verb has no such option, naming the nearest, or where one gets no number or
-    choice of its.
+    Attributes
+    ----------
+    flags : tuple of str
+        Its names, the usual one first; none where it is given by its place.
+    shown : str
+        How a sentence calls it.
+    kinds : tuple
+        The types of its values.
     """
-    known: dict[str, Any] = {"--help": (), "--learning-rate": ()}
-    for key, hint in options.items():
-        about = [item for item in get_args(hint) if hasattr(item, "aliases")]
-        named = [_flag(next((item.name for item in about if item.name), key))]
-        named += [alias for item in about for alias in item.aliases or ()]
-        plain = get_args(hint)[0]
-        known |= dict.fromkeys(named, get_args(plain) or (plain,))
-        known |= {"--no-" + named[0][2:]: ()} if plain is bool else {}
-    for word, following in zip(words, [*words[1:], ""], strict=False):
-        flag, equals, value = word.partition("=")
-        flag = flag.replace("_", "-")
-        if not flag.startswith("--"):
-            continue
-        if flag not in known or flag == "--learning-rate":
-            near = nearest_name(flag, known).replace("--learning-rate", "--lr")
-            advice = f"{near} hyperproto {name} --help lists all.".strip()
-            raise InputError(f'"{flag}" is no option of hyperproto {name}.', advice=advice)
-        kinds, got = set(known[flag]) - {type(None), ...}, value if equals else following
+
+    flags: tuple[str, ...]
+    shown: str
+    kinds: tuple[Any, ...]
+
+    def check(self, flag: str, got: str) -> None:
+        """Raise where a word is no number or choice of the option."""
         choices = [
-            choice for kind in known[flag] if kind in kinds for choice in get_args(kind) or (kind,)
+            one for kind in self.kinds if get_origin(kind) is Literal for one in get_args(kind)
         ]
-        if choices and got not in choices and all(isinstance(choice, str) for choice in choices):
+        if choices and got not in choices:
             raise unknown_choice(got, choices, what=f"value of {flag}")
-        if kinds and kinds <= {int, float}:
+        if self.kinds in ((int,), (float,)):
             try:
-                float(got) if float in kinds else int(got)
+                self.kinds[0](got)
             except ValueError:
-                rule = "be a number" if float in kinds else "be a whole number"
+                rule = "be a whole number" if self.kinds == (int,) else "be a number"
                 raise InputError(flag, rule, f'"{got}"') from None
 
 
-def _fields(verb: Any) -> dict[str, Any]:
-    """Return the types of a verb's options by name, those of nested groups among them.
+def options_of(verb: Any) -> dict[str, Option]:
+    """Return the options of a verb by the names of its fields, those of nested groups among them.
 
     On the way the options get their help from their docstrings, in one paragraph, and without
     defaults of None.
@@ -174,18 +157,59 @@ def _fields(verb: Any) -> dict[str, Any]:
         item for part in reversed(verb.__mro__[:-1]) for item in parse_from_object(part).params
     ]
     texts = {item.arg_name: " ".join((item.description or "").split()) for item in documented}
-    options: dict[str, Any] = {}
+    options: dict[str, Option] = {}
     for field in fields(verb):
-        if is_dataclass(plain[field.name]):
-            options |= _fields(plain[field.name])
-        elif HIDDEN not in get_args(hints[field.name]):
+        kind, hint = plain[field.name], hints[field.name]
+        if is_dataclass(kind):
+            options |= options_of(kind)
+        elif HIDDEN not in get_args(hint):
             marks = [FLAG] if field.default is False else []
             about = texts.get(field.name) or field.metadata.get("help")
             marks.append(arg(help=about, help_behavior_hint=_say_default))
-            options[field.name] = verb.__annotations__[field.name] = Annotated[
-                hints[field.name], *marks
-            ]
+            verb.__annotations__[field.name] = Annotated[hint, *marks]
+            options[field.name] = _read_option(field.name, hint, kind)
     return options
+
+
+def _read_option(key: str, hint: Any, plain: Any) -> Option:
+    """Return the option of a field, by its annotation with and without marks."""
+    marks: list[Any] = [mark for mark in get_args(hint) if hasattr(mark, "aliases")]
+    mark: Any = marks[0] if marks else arg()
+    flag = "--" + (mark.name or key).replace("_", "-")
+    kinds = (plain,)
+    if get_origin(plain) in (Union, UnionType):
+        kinds = tuple(kind for kind in get_args(plain) if kind is not NoneType)
+    if POSITIONAL in get_args(hint):
+        return Option((), (mark.metavar or key.upper()).strip("[]"), kinds)
+    opposite = ("--no-" + flag[2:],) if plain is bool else ()
+    return Option((flag, *(mark.aliases or ()), *opposite), flag, kinds)
+
+
+def _check_words(name: str, words: list[str]) -> None:
+    """Raise where a verb has no such option, naming the nearest, or where one gets what it cannot
+    take: tyro would answer at length.
+    """
+    options = options_of(VERBS[name])
+    known = {flag: option for option in options.values() for flag in option.flags}
+    takes_words = any(not option.flags for option in options.values())
+    if words and not words[0].startswith("-") and "data" in options and not takes_words:
+        advice = f"hyperproto {name} --data {words[0]}"
+        raise InputError(f'"{words[0]}"', "come after an option", advice=advice)
+    split = [word.partition("=") for word in words]
+    given = [flag.replace("_", "-") for flag, _, _ in split]
+    for flag, (_, equals, value), following in zip(given, split, [*words[1:], ""], strict=False):
+        if not flag.startswith("--") or flag == "--help":
+            continue
+        if flag not in known:
+            near = nearest_name(flag, [*known, "--learning-rate"])
+            near = near.replace("--learning-rate", "--lr")
+            advice = f"{near} hyperproto {name} --help lists all.".strip()
+            raise InputError(f'"{flag}" is no option of hyperproto {name}.', advice=advice)
+        option, times = known[flag], given.count(flag)
+        if times > 1 and any(get_origin(kind) is tuple for kind in option.kinds):
+            advice = f"List all after one: {flag} A B."
+            raise InputError(flag, "be given once", f"it {times} times", advice)
+        option.check(flag, value if equals else following)
 
 
 def _say_default(default: str) -> str:
@@ -196,25 +220,13 @@ def _spell(verb: Any, name: str, value: str) -> str:
     """Return how a sentence mentions an argument: as an option of a verb where it has one, else as
     Python does.
     """
-    options = {} if verb is None else _fields(verb)
     key = getattr(verb, "KEYWORDS", {}).get(name, name)
-    if key not in options:
+    option = None if verb is None else options_of(verb).get(key)
+    if option is None:
         return python_name(name, value)
-    annotations = get_args(options[key])
-    if POSITIONAL in annotations:
-        named = next(
-            (str(item.metavar) for item in annotations if getattr(item, "metavar", None)),
-            key.upper(),
-        )
-        return named.strip("[]")  # around what may be left out
-    flag = _flag(
-        next((item.name for item in annotations if hasattr(item, "metavar") and item.name), key)
-    )
-    return flag if value in ("", "True") else f"{flag} {value.strip(chr(34))}"
-
-
-def _flag(key: str) -> str:
-    return "--" + key.replace("_", "-")
+    if not option.flags or value in ("", "True"):
+        return option.shown
+    return f"{option.shown} {value.strip(chr(34))}"
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """``hyperproto train``: train on the paper's data, on your own, or on the digits."""
 
 import json
-from dataclasses import dataclass, field, fields, make_dataclass, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
@@ -9,9 +9,9 @@ from tyro.conf import OmitArgPrefixes, arg
 
 from hyperproto._core import errors
 from hyperproto._core.errors import InputError
-from hyperproto._core.files import plain
 from hyperproto._core.processes import from_first, is_first
 from hyperproto.cli.console import plain_warnings
+from hyperproto.cli.data import ColumnOptions, Data
 from hyperproto.spec import (
     DataSpec,
     LoadingSpec,
@@ -21,17 +21,14 @@ from hyperproto.spec import (
     SphereSpec,
     TrainSettings,
 )
-from hyperproto.tasks import KINDS
 
 if TYPE_CHECKING:
     from hyperproto.training import Run
 
-FOR_READER = ("image", "text", "columns", "classes", "held_out", "unseen")
-
 
 @dataclass(frozen=True, kw_only=True)
-class ReadingOptions:
-    """Which data, and how they are read."""
+class SourceOptions:
+    """Which data."""
 
     data: Annotated[str | None, arg(metavar="PATH", aliases=["--table"])] = None
     """A data set, a table (.csv, .tsv, .parquet), or a folder with a subfolder for each class;
@@ -43,25 +40,15 @@ class ReadingOptions:
     detected)
     """
 
-    image: Annotated[str | None, arg(metavar="COLUMN")] = None
-    """The column of a table that names image files."""
 
-    text: Annotated[str | None, arg(metavar="COLUMN")] = None
-    """The column of a table that holds free text to learn from."""
+@dataclass(frozen=True, kw_only=True)
+class DataOptions(LoadingSpec, ColumnOptions, SourceOptions):
+    """What to train on."""
 
     columns: Annotated[tuple[str, ...], arg(metavar="COLUMN")] = ()
     """The columns of a table to learn from: numbers, words, dates (default: all that are not
     targets).
     """
-
-    classes: Annotated[tuple[str, ...], arg(metavar="COLUMN")] = ()
-    """The columns of a table to predict as classes."""
-
-    number: Annotated[tuple[str, ...], arg(metavar="COLUMN")] = ()
-    """The columns of a table to predict as numbers."""
-
-    range: Annotated[tuple[str, ...], arg(metavar="COLUMN")] = ()
-    """The columns of a table to predict as numbers between bounds."""
 
     bounds: Annotated[tuple[str, ...], arg(metavar="COLUMN=LOW:HIGH")] = ()
     """Bounds of such numbers (default: the extremes of the training data)."""
@@ -85,38 +72,13 @@ class ReadingOptions:
     reader_options: Annotated[tuple[str, ...], arg(metavar="KEY=VALUE")] = ()
     """More options of the reader, such as from_year=1900 for OmniArt; see docs/how-to/data.md."""
 
-
-OTHERS = [kind for kind in KINDS if kind not in ("classes", "number", "range")]
-
-KindOptions = make_dataclass(
-    "KindOptions",
-    [
-        (
-            kind,
-            Annotated[tuple[str, ...], arg(metavar="COLUMN")],
-            field(default=(), metadata={"help": f"The columns of a table to predict as {kind}."}),
-        )
-        for kind in OTHERS
-    ],
-    frozen=True,
-    kw_only=True,
-)
-"""An option for each other kind of task."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class DataOptions(LoadingSpec, ReadingOptions, KindOptions):  # type: ignore[misc,valid-type]
-    """What to train on."""
-
     def spec(self, seed: int) -> DataSpec:
         """Return the data that the options describe."""
         from hyperproto.data.readers import describe_data
 
-        options = plain({name: getattr(self, name) for name in FOR_READER})
-        options |= plain({"numbers": self.number, "ranges": self.range})
-        options |= {"test": self.test, "bounds": read_bounds(self.bounds)}
-        options |= read_pairs(self.reader_options, "reader_options")
-        options |= {"kinds": {name: kind for kind in OTHERS for name in getattr(self, kind)}}
+        options = self.for_reader() | read_pairs(self.reader_options, "reader_options")
+        options |= {"columns": list(self.columns), "bounds": read_bounds(self.bounds)}
+        options |= {"held_out": self.held_out, "unseen": self.unseen, "test": self.test}
         loading = {item.name: getattr(self, item.name) for item in fields(LoadingSpec)}
         described = describe_data(self.data or "digits", self.reader, seed=seed, **options)
         return replace(described, image_size=self.size, **loading)
@@ -181,11 +143,7 @@ class Train:
     resume a run.
     """
 
-    KEYWORDS: ClassVar[dict[str, str]] = {
-        "numbers": "number",
-        "ranges": "range",
-        "image_size": "size",
-    }
+    KEYWORDS: ClassVar[dict[str, str]] = Data.KEYWORDS | {"image_size": "size"}
 
     data: OmitArgPrefixes[DataOptions] = field(default_factory=DataOptions)
     space: OmitArgPrefixes[SpaceOptions] = field(default_factory=SpaceOptions)

@@ -142,7 +142,7 @@ class Keeper:
             return
         self._release_signals()
         if self.requested == signal.SIGINT:
-            advice = f"Continue with resume=True, or: hyperproto train --resume {self.store}"
+            advice = f"Continue with resume=True, or: hyperproto train --resume {self.store.path}"
             raise KeyboardInterrupt(f"Stopped {where}. {advice}")
         signal.raise_signal(self.requested)
         raise SystemExit(128 + self.requested)  # only where the signal was handled or ignored
