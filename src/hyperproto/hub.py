@@ -14,7 +14,8 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from hyperproto._core.errors import MissingDataError, require
-from hyperproto._core.files import as_path, filling
+from hyperproto._core.files import as_path
+from hyperproto._core.folders import filling
 from hyperproto.data.preprocessing import TablePreprocessing
 from hyperproto.evaluation.run_data import open_run, run_preprocessing
 from hyperproto.training.run import describe_measures

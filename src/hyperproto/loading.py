@@ -6,7 +6,7 @@ from typing import Any, TypeVar, overload
 from torch import nn
 
 from hyperproto._core.errors import InputError, InputTypeError
-from hyperproto._core.files import whole
+from hyperproto._core.folders import whole
 from hyperproto.spaces import OutputSpace
 from hyperproto.training import Run
 from hyperproto.training import load as load_run

@@ -15,15 +15,8 @@ import torch
 
 import hyperproto as hp
 from hyperproto._core.errors import HyperprotoError, InputError, MissingDataError, StorageError
-from hyperproto._core.files import (
-    filling,
-    owning,
-    read_json,
-    read_text,
-    replacing,
-    whole,
-    write_json,
-)
+from hyperproto._core.files import owning, read_json, read_text, replacing, write_json
+from hyperproto._core.folders import filling, whole
 from hyperproto.data import read_source
 from hyperproto.evaluation import calibrate_run, list_runs
 from hyperproto.models import create_backbone, load_weights
@@ -209,7 +202,7 @@ def start(work):
     if process == 0:
         try:
             work()
-        except ValueError:
+        except HyperprotoError:
             os._exit(1)
         os._exit(0)
     return process

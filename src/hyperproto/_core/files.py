@@ -1,9 +1,8 @@
 """Files written so that nothing already there is lost, whenever a process is killed.
 
-A file is written beside its place, in a temporary folder, and renamed. A folder is written in a
-folder inside it, renamed, and copied from there. Temporary folders are locked while they are in
-use: one that can be locked was left by a process that was killed, and the next file that is written
-next to it removes it.
+A file is written beside its place, in a temporary folder, and renamed. Temporary folders are locked
+while they are in use: one that can be locked was left by a process that was killed, and the next
+file that is written next to it removes it.
 """
 
 import errno
@@ -13,7 +12,7 @@ import platform
 import re
 import shutil
 import tempfile
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from importlib import metadata
 from pathlib import Path
@@ -26,12 +25,9 @@ from hyperproto._version import __version__
 
 PREFIX, SUFFIX = ".hyperproto-", ".part"  # of temporary folders
 NEW = "new"  # the file in them
-UNFINISHED, WHOLE = ".hyperproto-new", ".hyperproto-whole"  # folders of the files of a folder
-FORMER = "former"  # folder in them with the names of what they replace
 SHOWN = 60  # characters of a path that cannot be
 T = TypeVar("T")
 Plain: TypeAlias = dict[str, Any]  # an object of JSON
-NamesOf = Callable[[Path], Collection[str]]
 NO_LOCKS = -1  # in place of a handle
 _locked: set[int] = set()  # handles by which this process holds locks
 
@@ -43,44 +39,48 @@ def as_path(path: str | os.PathLike[str]) -> Path:
     path = Path(path)
     try:
         os.lstat(path)
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else str(error)
-        if isinstance(error, ValueError) or error.errno == errno.ENAMETOOLONG:
-            advice = f"Choose another than {str(path)[:SHOWN]!a}."  # not all of it can be printed
-            raise InputError(
-                "A path", f"be one that the system allows ({reason})", advice=advice
-            ) from None
-    return path
+    except ValueError as error:
+        reason = str(error)
+    except OSError as error:
+        if error.errno != errno.ENAMETOOLONG:
+            return path
+        reason = error.strerror or ""
+    else:
+        return path
+    advice = f"Choose another than {str(path)[:SHOWN]!a}."  # not all of it can be printed
+    raise InputError("A path", f"be one that the system allows ({reason})", advice=advice)
 
 
 def check_can_write(path: str | Path) -> None:
     """Raise an error where a file cannot be written; worth checking before long work."""
     path = as_path(path)
     if path.is_dir():
-        raise InputError(
-            f'"{path}"', "be a file to write", "a folder", "Give a file name inside it."
-        )
+        advice = "Give a file name inside it."
+        raise InputError(f'"{path}"', "be a file to write", "a folder", advice)
     if not path.parent.is_dir():
-        raise InputError(
-            f'"{path.parent}"',
-            f'be a folder to write "{path.name}" into',
-            advice="Create it first.",
-        )
+        rule = f'be a folder to write "{path.name}" into'
+        raise InputError(f'"{path.parent}"', rule, advice="Create it first.")
     _try_writing(path.parent, f'"{path}"')
+
+
+def make_folder(path: Path) -> Path:
+    """Create a folder that may be there; raise where it cannot be written to."""
+    if path.exists() and not path.is_dir():
+        raise InputError(f'"{path}"', "be a folder", "a file", "Choose another name.")
+    _try_writing(path, f'Folder "{path}"')
+    return path
 
 
 def _try_writing(folder: Path, what: str) -> None:
     try:
+        folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):
             pass
     except OSError as error:
-        raise _not_writable(what, error) from None
-
-
-def _not_writable(what: str, error: OSError) -> InputError:
-    return InputError(
-        f"{what} cannot be written: {error.strerror or error}.", advice="Choose another place."
-    )
+        reason = error.strerror or error
+        raise InputError(
+            f"{what} cannot be written: {reason}.", advice="Choose another place."
+        ) from None
 
 
 @contextmanager
@@ -102,9 +102,9 @@ def replacing(path: str | Path) -> Iterator[Path]:
             mode = temporary.stat().st_mode  # safetensors makes private files; these are ordinary
             yield temporary
             temporary.chmod(mode)
-            _sync(temporary)  # or the new name could outlive a power cut that its contents do not
+            sync(temporary)  # or the new name could outlive a power cut that its contents do not
             temporary.replace(path)
-            _sync(path.parent)
+            sync(path.parent)
         finally:
             shutil.rmtree(place, ignore_errors=True)
             _release(handle)
@@ -200,7 +200,7 @@ if hasattr(os, "register_at_fork"):  # a child must not keep others out when its
     os.register_at_fork(after_in_child=_release_all)
 
 
-def _sync(path: Path) -> None:
+def sync(path: Path) -> None:
     """Have the contents of a file, or the names in a folder, reach the disk."""
     # some systems cannot open a folder, or not sync it
     with suppress(OSError) if path.is_dir() else nullcontext():
@@ -211,17 +211,18 @@ def _sync(path: Path) -> None:
             os.close(handle)
 
 
-def write_json(path: str | Path, value: Any) -> None:
+def write_json(path: str | Path, value: object) -> None:
     """Write ``value`` as indented JSON, by :func:`replacing`."""
     text = json.dumps(plain(value), indent=2, allow_nan=False) + "\n"
     with replacing(path) as temporary:
         temporary.write_text(text, encoding="utf-8")
 
 
-def write_json_lines(path: str | Path, values: Iterable[Any]) -> None:
+def write_json_lines(path: str | Path, values: Iterable[object]) -> None:
     """Write each of ``values`` as one line of JSON, by :func:`replacing`."""
     with replacing(path) as temporary:
-        temporary.write_text("".join(map(_line, values)), encoding="utf-8")
+        lines = (json.dumps(plain(value), allow_nan=False) + "\n" for value in values)
+        temporary.write_text("".join(lines), encoding="utf-8")
 
 
 def read_json_lines(path: str | Path) -> list[Any]:
@@ -237,16 +238,12 @@ def read_json_lines(path: str | Path) -> list[Any]:
     return values
 
 
-def read_records(kind: type[Any], path: Path) -> list[dict[str, Any]]:
+def read_records(kind: type[object], path: Path) -> list[Plain]:
     """Read a file of JSON lines that each hold the fields of a dataclass."""
-    lines: list[dict[str, Any]] = read_json_lines(path)
+    lines: list[Plain] = read_json_lines(path)
     for number, line in enumerate(lines, 1):
         read_plain(kind, line, f'Line {number} of "{path}"')
     return lines
-
-
-def _line(value: Any) -> str:
-    return json.dumps(plain(value), allow_nan=False) + "\n"
 
 
 def plain(value: T) -> T:
@@ -270,10 +267,7 @@ def read_json(path: str | Path) -> Any:
     check_no_pipe(path)
     try:
         return json.loads(Path(path).read_text(encoding="utf-8"))
-    except (
-        ValueError,
-        RecursionError,
-    ) as error:  # also numbers of too many digits, brackets nested too deep
+    except (ValueError, RecursionError) as error:  # also too many digits, or too deep
         raise _not_json(f'"{path}"', error) from None
 
 
@@ -304,18 +298,6 @@ def new_folder(
     return make_folder(path)
 
 
-def make_folder(path: Path) -> Path:
-    """Create a folder that may be there; raise where it cannot be written to."""
-    if path.exists() and not path.is_dir():
-        raise InputError(f'"{path}"', "be a folder", "a file", "Choose another name.")
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise _not_writable(f'Folder "{path}"', error) from None
-    _try_writing(path, f'Folder "{path}"')
-    return path
-
-
 def names_in(folder: Path) -> set[str]:
     """Return the names of what is in a folder, without leftovers of ours."""
     return {path.name for path in folder.iterdir() if not _is_temporary(path)}
@@ -336,90 +318,3 @@ def owning(folder: Path) -> Iterator[None]:
         yield
     finally:
         _release(handle)
-
-
-@contextmanager
-def filling(
-    folder: str | Path, closing: str, names_of: NamesOf = lambda path: ()
-) -> Iterator[Path]:
-    """Give a folder to write files into; all of them are in ``folder`` once the block has
-    succeeded.
-
-    The new files are written in a temporary folder inside this one, which is then renamed: by that
-    step they replace the old ones, and :func:`whole` tells readers where they are. Copying them to
-    their places can be repeated, and is by the next call if this one is killed.
-
-    Parameters
-    ----------
-    folder : path
-        Must be new or empty, or hold only what may be replaced.
-    closing : str
-        The file that makes a folder whole for readers that know nothing of this: it goes first and
-        comes last.
-    names_of : callable, optional
-        Given the path of a closing file, the names of all files that came with it and may be
-        replaced.
-    """
-    folder = as_path(folder)
-    made = not folder.exists()
-    make_folder(folder)
-    with owning(folder), explaining(folder):
-        _finish_filling(folder, closing)
-        former = {*names_of(folder / closing)} if (folder / closing).is_file() else set()
-        new_folder(folder, except_for=former)
-        place = folder / UNFINISHED
-        try:
-            place.mkdir()
-            yield place
-            for path in [*place.iterdir(), place]:
-                _sync(path)
-            (place / FORMER).mkdir()
-            for name in former & names_in(folder):
-                (place / FORMER / name).touch()
-        except BaseException:
-            shutil.rmtree(place, ignore_errors=True)
-            if made:
-                with suppress(OSError):
-                    folder.rmdir()
-            raise
-        place.rename(folder / WHOLE)
-        _finish_filling(folder, closing)
-
-
-def former_files(closing: Path, form: str, names: Callable[[Any], list[str]]) -> list[str]:
-    """Return the names of the files that came with a closing file of a format, given what it holds;
-    none where it is something else. These :func:`filling` may replace.
-    """
-    try:
-        stored = read_json(closing)
-        if str(stored["format"]).startswith(form):
-            return names(stored)
-    except (InputError, KeyError, TypeError):
-        pass
-    return []
-
-
-def whole(folder: str | Path) -> Path:
-    """Return where the files of a folder are that :func:`filling` wrote, and
-    may not have finished.
-    """
-    folder = as_path(folder)
-    return folder / WHOLE if (folder / WHOLE).is_dir() else folder
-
-
-def _finish_filling(folder: Path, closing: str) -> None:
-    """Let files that are whole take the places of the former ones; drop those that are not."""
-    place, waiting = folder / UNFINISHED, folder / WHOLE
-    if waiting.is_dir():
-        _sync(folder)
-        former = os.listdir(waiting / FORMER)
-        for name in sorted(former, key=lambda name: name != closing):
-            (folder / name).unlink(missing_ok=True)
-        new = names_in(waiting) - {FORMER}
-        for name in sorted(new, key=lambda name: name == closing):
-            with replacing(folder / name) as temporary:
-                shutil.copyfile(waiting / name, temporary)
-        waiting.rename(place)
-    if place.is_dir():
-        remove_leftovers(folder)
-        shutil.rmtree(place)

@@ -14,7 +14,14 @@ from .errors import HyperprotoError, InputError, InputTypeError
 
 T = TypeVar("T")
 
-PLAIN = {str: "be text", bool: "be true or false", dict: "be a mapping from names to values"}
+FORMS: dict[object, tuple[Any, str]] = {
+    str: (str, "be text"),
+    bool: (bool, "be true or false"),
+    dict: (dict, "be a mapping from names to values"),
+    tuple: (list | tuple, "be a list"),
+    Real: (int | float, "be a number"),
+}
+"""What a plain value is for an annotation, and how to say so."""
 
 
 def from_plain(kind: type[T], values: Any, *, newer: bool = False) -> T:
@@ -25,23 +32,20 @@ def from_plain(kind: type[T], values: Any, *, newer: bool = False) -> T:
     Literals, dataclasses, or any of these or None. ``newer`` leaves out fields that are not known,
     as another version may have written them.
     """
+    what = kind.__name__
     if not isinstance(values, Mapping):
-        raise InputTypeError(
-            f"A {kind.__name__}", "be described by its fields", type(values).__name__
-        )
+        raise InputTypeError(f"A {what}", "be described by its fields", type(values).__name__)
     known = {item.name: item for item in dataclasses.fields(kind) if item.init}  # type: ignore[arg-type]
-    if newer:
-        values = {name: value for name, value in values.items() if name in known}
-    for name in values:
-        if name not in known:
-            raise unknown_choice(name, known, what=f"field of {kind.__name__}")
+    hints, built = type_hints(kind), {}
+    for name, value in values.items():
+        if name in known:
+            built[name] = typed(value, hints[name], name, newer=newer)
+        elif not newer:
+            raise unknown_choice(name, known, what=f"field of {what}")
     for name, item in known.items():
-        if name not in values and item.default is item.default_factory is dataclasses.MISSING:
-            raise InputError(name, f"be given for a {kind.__name__}")
-    hints = type_hints(kind)
-    return kind(
-        **{name: typed(value, hints[name], name, newer=newer) for name, value in values.items()}
-    )
+        if name not in built and item.default is item.default_factory is dataclasses.MISSING:
+            raise InputError(name, f"be given for a {what}")
+    return kind(**built)
 
 
 def check_format(values: object, form: str, where: str, what: str) -> None:
@@ -52,7 +56,7 @@ def check_format(values: object, form: str, where: str, what: str) -> None:
         raise InputError(where, rule, found or "a file without a format")
 
 
-def read_plain(kind: type[T], values: Any, where: str) -> T:
+def read_plain(kind: type[T], values: object, where: str) -> T:
     """Build a dataclass from what a file holds; an error says which file. Fields not known are left
     out.
     """
@@ -72,25 +76,19 @@ def typed(value: Any, hint: Any, name: str, *, newer: bool = False) -> Any:
     if kind in (Union, UnionType):
         some = next(part for part in parts if part is not NoneType)
         return None if value is None else typed(value, some, name, newer=newer)
+    if hasattr(kind, "__dataclass_fields__"):
+        return value if type(value) is kind else from_plain(kind, value, newer=newer)
+    if kind is float:
+        return check_finite_number(value, name)
+    form, rule = FORMS.get(kind, (object, ""))
+    if not isinstance(value, form) or (kind is Real and isinstance(value, bool)):
+        raise InputTypeError(name, rule, repr(value))
     if kind is Literal:
         choose(value, dict.fromkeys(parts), what=name.replace("_", " "))
+    elif kind is int and abs(check_integer(value, name, at_least=-sys.maxsize)) > sys.maxsize:
+        raise InputError(name, f"be at most {sys.maxsize}", value)
     elif kind is tuple:
-        if not isinstance(value, list | tuple):
-            raise InputTypeError(name, "be a list", repr(value))
         return tuple(typed(part, parts[0], name, newer=newer) for part in value)
-    elif kind is int:
-        if abs(check_integer(value, name, at_least=-sys.maxsize)) > sys.maxsize:
-            raise InputError(name, f"be at most {sys.maxsize}", value)
-    elif kind is Real and (isinstance(value, bool) or not isinstance(value, int | float)):
-        raise InputTypeError(name, "be a number", repr(value))
-    elif kind is dict and parts and isinstance(value, dict):
-        return {
-            key: typed(part, parts[1], f"{name}/{key}", newer=newer) for key, part in value.items()
-        }
-    elif kind is float:
-        return check_finite_number(value, name)
-    elif dataclasses.is_dataclass(kind) and isinstance(kind, type):
-        return value if isinstance(value, kind) else from_plain(kind, value, newer=newer)
-    elif kind in PLAIN and not isinstance(value, kind):
-        raise InputTypeError(name, PLAIN[kind], repr(value))
+    elif kind is dict and parts:
+        return {k: typed(part, parts[1], f"{name}/{k}", newer=newer) for k, part in value.items()}
     return value

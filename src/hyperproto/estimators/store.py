@@ -16,15 +16,8 @@ import torch
 
 from hyperproto._core.checks import choose
 from hyperproto._core.errors import HyperprotoError, InputError, arg
-from hyperproto._core.files import (
-    filling,
-    former_files,
-    plain,
-    read_json,
-    versions,
-    whole,
-    write_json,
-)
+from hyperproto._core.files import plain, read_json, versions, write_json
+from hyperproto._core.folders import filling, former_files, whole
 from hyperproto._core.schema import read_plain
 from hyperproto.data import Split, Standardizer
 from hyperproto.data.preprocessing import is_sparse, parts_of, sparse_rows

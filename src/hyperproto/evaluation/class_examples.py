@@ -12,7 +12,8 @@ from torch import Tensor, nn
 
 from hyperproto._core.checks import check_integer, check_names, choose
 from hyperproto._core.errors import InputError, InputTypeError, arg
-from hyperproto._core.files import as_path, filling, write_json, write_json_lines
+from hyperproto._core.files import as_path, write_json, write_json_lines
+from hyperproto._core.folders import filling
 from hyperproto.data import Arrays, Examples, Split, as_examples
 from hyperproto.data.source import draw_rows, select
 from hyperproto.evaluation.run_data import open_run

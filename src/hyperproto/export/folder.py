@@ -16,7 +16,8 @@ from torch import Tensor, nn
 from hyperproto._core.arrays import Array
 from hyperproto._core.checks import choose
 from hyperproto._core.errors import InputError
-from hyperproto._core.files import filling, former_files, versions, write_json
+from hyperproto._core.files import versions, write_json
+from hyperproto._core.folders import filling, former_files
 from hyperproto._core.schema import from_plain
 from hyperproto.data import ImageData, ImageFiles, ImagePreprocessing, Split, TablePreprocessing
 from hyperproto.data.image_files import decode_rows
