@@ -22,7 +22,7 @@ from hyperproto.models import FeatureBackbone, ResNet, create_backbone
 from hyperproto.spec import NetworkSpec, RunSpec, TrainSettings
 from hyperproto.training import read_run, resume_run, train
 from hyperproto.training.build import read_as
-from hyperproto.training.folder import RunFolder
+from hyperproto.training.keeper import Keeper
 from hyperproto.training.load import RunRecord
 
 OPTIONS = {"depth": 8, "width": 4}
@@ -106,7 +106,7 @@ def test_features_are_computed_once_and_only_the_output_is_trained(
 
 def test_a_frozen_run_is_resumed_by_its_features(pictures, weights, tmp_path, monkeypatch):
     whole = train(described(pictures, weights), tmp_path / "whole", progress=False)
-    part, write = tmp_path / "part", RunFolder.end_epoch
+    part, write = tmp_path / "part", Keeper.end_epoch
 
     def stop(self, run, times):
         if len(run.history) == 2:
@@ -114,7 +114,7 @@ def test_a_frozen_run_is_resumed_by_its_features(pictures, weights, tmp_path, mo
         write(self, run, times)
 
     with monkeypatch.context() as patch:
-        patch.setattr(RunFolder, "end_epoch", stop)
+        patch.setattr(Keeper, "end_epoch", stop)
         with pytest.raises(KeyboardInterrupt):
             train(described(pictures, weights), part, progress=False)
     weights.unlink()  # all that is needed is in the folder

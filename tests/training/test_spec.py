@@ -220,13 +220,13 @@ def test_a_run_cut_off_at_its_beginning_ends_in_the_same_bits(unbroken, tmp_path
 KILLED = """
 import os, signal, sys
 from hyperproto.cli.main import main
-from hyperproto.training import distributed
-whole, left = distributed.Gradients.__call__, [9]
+from hyperproto.training import steps
+whole, left = steps.Gradients.__call__, [9]
 def dies(self, *args):
     left[0] -= 1
     os.kill(os.getpid(), signal.SIGKILL) if left[0] == 0 else None
     return whole(self, *args)
-distributed.Gradients.__call__ = dies
+steps.Gradients.__call__ = dies
 main(sys.argv[1:])
 """
 

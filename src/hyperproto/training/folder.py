@@ -44,19 +44,17 @@ from hyperproto._core.files import (
     owning,
     plain,
     read_json,
-    read_records,
     remove_leftovers,
     write_json,
-    write_json_lines,
 )
 from hyperproto._core.processes import is_first
 from hyperproto.data.examples import Values
 from hyperproto.prototypes import Prototypes
 from hyperproto.spaces import OutputSpace
 from hyperproto.spec import RunSpec
-from hyperproto.training.checkpoint import Checkpoint, read_checkpoint, weights_of, write_tensors
+from hyperproto.training.checkpoint import Checkpoint, read_checkpoint, write_tensors
 from hyperproto.training.load import read_config, read_run
-from hyperproto.training.run import FORMAT, EpochTime, Run, best_epoch, out_of_patience
+from hyperproto.training.run import out_of_patience
 
 CHECKPOINT = "checkpoint.safetensors"
 SPEC = "spec.json"
@@ -167,23 +165,6 @@ class RunFolder(PathLike[str]):
         for path, prototypes in prototype_files(self.path, space).items():
             prototypes.save(path)
         return None
-
-    def end_epoch(self, run: Run, times: Plain) -> None:
-        """Write an epoch and its weights; the checkpoint that makes it final comes after. Lines of
-        an epoch that was not final go.
-        """
-        last, weights = len(run.history) - 1, weights_of(run.network, run.space)
-        for name in ["last", "best"] if best_epoch(run.history, run.monitor) == last else ["last"]:
-            write_tensors(self.path / f"{name}.safetensors", weights, format=FORMAT)
-        path = self.path / "times.jsonl"
-        before = (line for line in read_records(EpochTime, path) if line["epoch"] < last)
-        write_json_lines(path, [*before, times])
-        write_json_lines(self.path / "epochs.jsonl", run.history)
-
-    def finish(self, run: Run) -> None:
-        """Write the final measures."""
-        write_json_lines(self.path / "epochs.jsonl", run.history)
-        write_json(self.path / "metrics.json", run.metrics)
 
     def clear(self) -> None:
         """Remove what training wrote, but for the features: another training takes its place.

@@ -12,11 +12,18 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from hyperproto._core.files import Plain
+from hyperproto._core.files import Plain, read_records, write_json, write_json_lines
 from hyperproto._core.processes import from_first
-from hyperproto.training.checkpoint import Checkpoint, TrainState, fill_weights, read_tensors
+from hyperproto.training.checkpoint import (
+    Checkpoint,
+    TrainState,
+    fill_weights,
+    read_tensors,
+    weights_of,
+    write_tensors,
+)
 from hyperproto.training.folder import CHECKPOINT, RunFolder
-from hyperproto.training.run import Run
+from hyperproto.training.run import FORMAT, EpochTime, Run, best_epoch
 from hyperproto.training.steps import LossSum
 
 AGREE_EVERY = 50  # steps; processes must pause at the same one, and asking each other takes time
@@ -117,17 +124,28 @@ class Keeper:
         self._next = time.monotonic() + self.seconds
 
     def end_epoch(self, run: Run, times: Plain) -> None:
-        """Write an epoch that has ended; its checkpoint makes it final."""
+        """Write an epoch and its weights; the checkpoint that makes it final comes after. Lines of
+        an epoch that was not final go.
+        """
+        last = len(run.history) - 1
         if self._note is not None:
-            run.history[-1]["note"], self._note = self._note, None
+            run.history[last]["note"], self._note = self._note, None
         if self.machine.rank == 0:
-            self.store.end_epoch(run, times)
-        self.save(run, None, len(run.history), 0)
+            folder, weights = self.store.path, weights_of(run.network, run.space)
+            write_tensors(folder / "last.safetensors", weights, format=FORMAT)
+            if best_epoch(run.history, run.monitor) == last:
+                write_tensors(folder / "best.safetensors", weights, format=FORMAT)
+            path = folder / "times.jsonl"
+            before = [line for line in read_records(EpochTime, path) if line["epoch"] < last]
+            write_json_lines(path, [*before, times])
+            write_json_lines(folder / "epochs.jsonl", run.history)
+        self.save(run, None, last + 1, 0)
 
     def finish(self, run: Run) -> None:
         """Write the final measures."""
         if self.machine.rank == 0:
-            self.store.finish(run)
+            write_json_lines(self.store.path / "epochs.jsonl", run.history)
+            write_json(self.store.path / "metrics.json", run.metrics)
 
     def fill_best(self, run: Run) -> None:
         """Give a run the weights of an epoch before it was resumed."""
