@@ -63,8 +63,17 @@ def _name(trial: Cell) -> str:
     margin = ""
     if space.loss in MARGINS:
         margin = "".join(f", {name} {value:g}" for name, value in space.loss_options.items())
-    loss = f"{loss_of(trial)}{margin}{placed}{normed}"
+    loss = f"{loss_of(trial)}{margin}{placed}{normed}{_more(trial)}"
     return f"{data.reader}{few}{tasks}, {loss}{dim}{weight}{late}{width}"
+
+
+def _more(trial: Cell) -> str:
+    """Return what else is searched, or is not as in other rows."""
+    train, space = trial.run.train, trial.run.space
+    if space.number_loss == "auto":
+        return ""
+    reduced = "summed" if train.reduction == "sum" else "averaged"
+    return f", {space.number_loss}, {reduced}, {train.epochs} epochs, decay {train.weight_decay:g}"
 
 
 EXPERIMENT = Experiment(

@@ -109,7 +109,7 @@ class Entry:
     @property
     def sign(self) -> int:
         """What the measure is multiplied by, for more to be better: -1 for an error, else 1."""
-        return -1 if self.measure.endswith("/mae") else 1
+        return -1 if self.measure.endswith(("/mae", "/rmse")) else 1
 
 
 def constant_entries(

@@ -67,6 +67,8 @@ FEATURE_RATES = {
 """On frozen features, where all losses are averaged, by kind of loss: smaller where it is steeper
 and may diverge.
 """
+SUMMED = 100
+"""What the rates of a summed loss are divided by; its batches have 256 rows."""
 PAINTING_RATES = {"one cosine": (30.0,), "squared error": (1.0,)}
 """Tried on paintings in addition, where the largest of those above was the best."""
 MARGINS: dict[str, tuple[dict[str, float], ...]] = {
@@ -74,6 +76,8 @@ MARGINS: dict[str, tuple[dict[str, float], ...]] = {
     "cosface": ({"scale": 64.0}, {"scale": 16.0}, {"scale": 16.0, "margin": 0.1}),
 }
 """That losses with a margin are tried with, where a cell leaves them open."""
+DECAYS, LENGTHS = (1e-4, 1e-2), (20, 60)
+"""Weight decays and epochs that are tried where a cell leaves them open; each is trained for half."""
 WEIGHTS = (0.1, 0.5)  # of the year, that two heads are tried with
 NAMES = {
     "squared_cosine": "Equation 1",
@@ -107,7 +111,8 @@ def trials(cell: Cell) -> list[Cell]:
     """Return a trial for each rate: one seed, on held-out images; from scratch ten epochs, of heads
     half of them.
 
-    Two heads whose weight is left open have one for each rate and weight.
+    What else is left open is tried with every rate: the weight of two heads, margins, weight decay
+    and epochs.
     """
     data, space = cell.run.data, cell.run.space
     if cell.scale == "medium" and data.reader.startswith(CIFAR.run.data.reader):
@@ -119,15 +124,16 @@ def trials(cell: Cell) -> list[Cell]:
         short = at_scale(full, "medium").but(valid_examples=HELD_OUT, epochs=EPOCHS)
         return [short.but(lr=rate) for rate in rates]
     if cell.scale == "head":
-        rates = FEATURE_RATES[_kind(cell)] + (
-            PAINTING_RATES.get(_kind(cell), ()) if data.reader == "omniart" else ()
-        )
+        rates = FEATURE_RATES[_kind(cell)]
+        if data.reader == "omniart":
+            rates += PAINTING_RATES.get(_kind(cell), ())
+        if cell.run.train.reduction == "sum":
+            rates = tuple(rate / SUMMED for rate in rates)
     else:
         rates = OTHER_RATES[cell.run.train.reduction or "sum"]
-    epochs = (cell.run.train.epochs or 0) // 2 if cell.scale == "head" else EPOCHS
     short = cell.but(
         valid_examples=HELD_OUT_OF_SMALL if data.reader in SMALL else HELD_OUT,
-        epochs=epochs,
+        epochs=EPOCHS,
         seed=0,
     )
     if space.prototypes not in (None, *DESCENTS) and cell.scale == "head":
@@ -145,8 +151,16 @@ def trials(cell: Cell) -> list[Cell]:
     weights = WEIGHTS if open_weight and space.task_weight is None else (space.task_weight,)
     # a margin that is left open is searched with the rate
     options = (space.loss_options,) if space.loss_options else MARGINS.get(space.loss, ({},))
+    given = cell.run.train
+    decays = DECAYS if given.weight_decay is None else (given.weight_decay,)
+    lengths = [length // 2 for length in (LENGTHS if given.epochs is None else (given.epochs,))]
+    if cell.scale == "head":
+        shorter = [short.but(epochs=n, weight_decay=decay) for n in lengths for decay in decays]
+    else:
+        shorter = [short]
     return [
         short.but(lr=rate, task_weight=weight, loss_options=chosen)
+        for short in shorter
         for chosen in options
         for weight in weights
         for rate in rates
@@ -187,9 +201,12 @@ def with_best_rate(cell: Cell, results: Path) -> Cell:
     if len(scored) < len(tried):
         return cell
     best = max(scored, key=itemgetter(0))[1]
-    weight = cell.run.space.task_weight
+    weight, given = cell.run.space.task_weight, cell.run.train
+    decay = best.train.weight_decay if given.weight_decay is None else given.weight_decay
     return cell.but(
         lr=best.train.lr,
+        weight_decay=decay,
+        epochs=2 * (best.train.epochs or 0) if given.epochs is None else given.epochs,
         loss_options=best.space.loss_options,
         task_weight=best.space.task_weight if weight is None else weight,
     )

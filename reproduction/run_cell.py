@@ -62,7 +62,7 @@ def run_cell(cell: Cell, places: Places) -> dict[str, Any]:
     dict
         ``cell``, ``address``, ``versions``, ``protocol`` (what the cell came to on these data),
         ``state`` ("done" or "diverged"), ``epochs`` (every epoch's measures), ``measures`` (the
-        last; of a number also ``mae_std``, how its absolute error varies over the test images; where
+        last; of a number also ``mae_std``, how its absolute error varies over the test images, and ``rmse``; where
         the training data are uneven also ``uneven/accuracy``, on test images that are uneven alike),
         ``sphere`` (what a figure draws), ``outcomes`` (of each test image, stored beside the
         records), and ``times``, the only part that differs when a cell is
@@ -170,6 +170,11 @@ def _train(cell: Cell, places: Places) -> dict[str, Any]:
             for name, errors in outcomes.items()
             if name.endswith("mae")
         }
+        measures |= {
+            f"{name.removesuffix('mae')}rmse": float(np.sqrt(np.square(errors).mean()))
+            for name, errors in outcomes.items()
+            if name.endswith("mae")
+        }
         if uneven is not None:
             outcomes["uneven/accuracy"] = outcomes["class/accuracy"][uneven]
             measures["uneven/accuracy"] = float(outcomes["uneven/accuracy"].mean())
@@ -240,6 +245,7 @@ def _answer_constant(cell: Cell, places: Places) -> dict[str, Any]:
             measures |= {
                 f"{name}/mae": float(errors.mean()),
                 f"{name}/mae_std": float(errors.std()),
+                f"{name}/rmse": float(errors.square().mean().sqrt()),
             }
     return {
         "protocol": {"train": len(source.train), "test": len(source.test)},

@@ -82,6 +82,7 @@ class Space:
     clamp: str = "test"
     width: int = 1
     task_weight: float | None = None
+    number_loss: Literal["auto", "absolute", "squared"] = "auto"
 
     def __post_init__(self) -> None:
         check_choices(self)

@@ -227,7 +227,12 @@ def test_a_record_of_numbers_knows_how_their_errors_vary(monkeypatch, small_plac
     constant = run_cell(cell.but(job="constant"), places)["measures"]
     errors = (years - source.train.targets["year"].double().quantile(0.5)).abs()
     assert constant == pytest.approx(
-        {"year/mae": errors.mean().item(), "year/mae_std": errors.std().item()}, rel=1e-4
+        {
+            "year/mae": errors.mean().item(),
+            "year/mae_std": errors.std().item(),
+            "year/rmse": errors.square().mean().sqrt().item(),
+        },
+        rel=1e-4,
     )
 
 
