@@ -12,6 +12,7 @@ from typing import Any, Literal, Self
 
 from hyperproto._core.checks import check_choices, check_finite_number, check_integer, choose
 from hyperproto._core.errors import InputError, arg
+from hyperproto._core.files import Plain
 from hyperproto._core.schema import from_plain
 from hyperproto.defaults import INFERENCE_BATCH_SIZE, MOMENTUM
 
@@ -120,11 +121,11 @@ class TrainSettings:
         check_choices(self)
 
     @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+    def from_dict(cls, values: Mapping[str, object]) -> Self:
         """Build settings by their names."""
         return from_plain(cls, values)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Plain:
         """Return plain values, as a run's config stores them."""
         return dict(vars(self))
 
@@ -188,7 +189,7 @@ class DataSpec(LoadingSpec):
     path: str = ""
     """Where the data are; empty for those that come with a library."""
 
-    options: dict[str, Any] = field(default_factory=dict)
+    options: Plain = field(default_factory=dict)
     """Options of the reader, in plain values."""
 
     first_classes: int | None = None
@@ -232,7 +233,7 @@ class NetworkSpec:
     docs/reference/backbones.md.
     """
 
-    backbone_options: dict[str, Any] = field(default_factory=dict)
+    backbone_options: Plain = field(default_factory=dict)
     """Its options, such as depth=8 width=32."""
 
     weights: str | None = None
@@ -306,7 +307,7 @@ class SphereSpec:
 class SpaceSpec(SphereSpec):
     """Which output space: the sphere, or what it is compared with."""
 
-    loss_options: dict[str, Any] = field(default_factory=dict)
+    loss_options: Plain = field(default_factory=dict)
     """Arguments of the loss."""
 
     clamp: Literal["train", "test"] = "test"
@@ -342,12 +343,12 @@ class RunSpec:
     space: SpaceSpec = field(default_factory=SpaceSpec)
     train: TrainSettings = field(default_factory=TrainSettings)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Plain:
         """Return plain values, as a run's config stores them."""
         return asdict(self)
 
     @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+    def from_dict(cls, values: Mapping[str, object]) -> Self:
         """Rebuild what :meth:`to_dict` described."""
         if not isinstance(values, Mapping) or not isinstance(values.get("data"), Mapping):
             raise InputError(

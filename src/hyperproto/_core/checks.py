@@ -24,7 +24,7 @@ type_hints: Callable[[Any], dict[str, Any]] = lru_cache(get_type_hints)
 
 
 def check_integer(
-    value: Any, name: str, *, at_least: int, at_most: int | None = None, reason: str = ""
+    value: object, name: str, *, at_least: int, at_most: int | None = None, reason: str = ""
 ) -> int:
     """Return ``value`` as an int within the given limits."""
     if isinstance(value, bool) or not hasattr(value, "__index__"):
@@ -38,7 +38,7 @@ def check_integer(
 
 
 def check_finite_number(
-    value: Any,
+    value: object,
     name: str,
     *,
     above: float = -math.inf,
@@ -107,7 +107,7 @@ def check_choices(values: object) -> None:
 
 
 def check_integers(
-    values: Any, name: str, *, at_least: int, at_most: int | None = None
+    values: object, name: str, *, at_least: int, at_most: int | None = None
 ) -> list[int]:
     """Return ``values`` as a list of ints, each within the given limits."""
     if isinstance(values, str) or not isinstance(values, Sequence):

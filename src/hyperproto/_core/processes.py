@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import torch
 
 T = TypeVar("T")
-Task: TypeAlias = tuple[Callable[..., Any], tuple[Any, ...]]  # a function and its arguments
+Task: TypeAlias = tuple[Callable[..., Any], tuple[object, ...]]  # a function and its arguments
 
 
 def derive_seed(seed: int, *keys: int | str) -> int:

@@ -4,7 +4,7 @@ prior.
 
 import json
 from dataclasses import asdict, dataclass
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 from tyro.conf import Positional, arg
 
@@ -30,8 +30,9 @@ class Compare(WorkerOptions):
         """Place in every dimension, print."""
         from hyperproto.prototypes.explore import compare_dims
 
-        options: Any = {"effort": self.effort, "seed": self.seed, "workers": self.workers}
-        rows = compare_dims(self.classes, self.dims, **options)
+        rows = compare_dims(
+            self.classes, self.dims, effort=self.effort, seed=self.seed, workers=self.workers
+        )
         if self.json:
             print(json.dumps([asdict(row) for row in rows]))
             return
@@ -70,8 +71,15 @@ class Sweep(PriorOptions, WorkerOptions):
 
         classes = read_classes(self.classes)
         prior = read_prior(self.prior, classes, missing=self.missing)
-        options: Any = {"effort": self.effort, "seed": self.seed, "workers": self.workers}
-        rows = sweep_prior_weight(classes, self.dim, prior, **options, missing="free")
+        rows = sweep_prior_weight(
+            classes,
+            self.dim,
+            prior,
+            effort=self.effort,
+            seed=self.seed,
+            workers=self.workers,
+            missing="free",
+        )
         if self.json:
             print(
                 json.dumps(

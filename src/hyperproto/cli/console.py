@@ -4,7 +4,7 @@ import sys
 import warnings
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -49,7 +49,7 @@ def print_table(
 def plain_warnings() -> Iterator[None]:
     """Print warnings as sentences, without the line of code they come from."""
 
-    def show(message: Warning | str, *_: Any, **__: Any) -> None:
+    def show(message: Warning | str, *_: object, **__: object) -> None:
         print(f"hyperproto: {message}", file=sys.stderr)
 
     with warnings.catch_warnings():

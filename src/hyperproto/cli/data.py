@@ -5,10 +5,11 @@ import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass, field, make_dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from tyro.conf import Positional, arg
 
+from hyperproto._core.files import Plain
 from hyperproto.cli.console import plain_warnings, print_table
 from hyperproto.tasks import KINDS
 
@@ -48,7 +49,7 @@ class ColumnOptions(KindOptions):  # type: ignore[misc,valid-type]
     text: Annotated[str | None, arg(metavar="COLUMN")] = None
     """The column of a table that holds free text to learn from."""
 
-    def for_reader(self) -> dict[str, Any]:
+    def for_reader(self) -> Plain:
         """Return the options by the keywords of :func:`~hyperproto.data.read_table`."""
         named = {kind: list(getattr(self, kind)) for kind in KINDS}
         others = {name: kind for kind in named if kind not in KEYWORDS for name in named[kind]}
@@ -134,7 +135,7 @@ def _unreadable(source: "Source") -> list[tuple[str, str]]:
     ]
 
 
-def _show_source(path: Path, report: dict[str, Any]) -> None:
+def _show_source(path: Path, report: Plain) -> None:
     rows = []
     for (part, count), published in zip(
         report["examples"].items(), report["published"], strict=False
@@ -153,7 +154,7 @@ def _show_source(path: Path, report: dict[str, Any]) -> None:
         print(sentence)
 
 
-def _describe_target(target: dict[str, Any]) -> Iterator[str]:
+def _describe_target(target: Plain) -> Iterator[str]:
     """Yield a line about the target, and one for each part of the data."""
     kind = target["kind"]
     if kind == "classes":
@@ -174,7 +175,7 @@ def _describe_target(target: dict[str, Any]) -> Iterator[str]:
             yield f"{part}: {said}, {found['missing']} missing"
 
 
-def _show_columns(path: Path, report: dict[str, Any]) -> None:
+def _show_columns(path: Path, report: Plain) -> None:
     rows = ((name, *map(str, facts.values())) for name, facts in report.items())
     print_table(rows, "column", "rows", "empty", "different", "seems to be", title=str(path))
     texts = [name for name, facts in report.items() if facts["seems"] == "sentences"]

@@ -4,7 +4,7 @@ import time
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from tyro.conf import arg
 
@@ -114,7 +114,7 @@ def train_digits(
     from hyperproto._core.errors import NonFiniteLossError
     from hyperproto.data import load_rotated_digits
     from hyperproto.models import DigitNet
-    from hyperproto.training import fit
+    from hyperproto.training import TrainSettings, fit
     from hyperproto.training.outputs import stack_outputs
 
     train, test = load_rotated_digits(seed=seed, part=part, copies=COPIES, size=SIZE)
@@ -125,15 +125,9 @@ def train_digits(
     kept = (
         [] if outputs is None else [lambda _: outputs.append(stack_outputs(network, test.inputs))]
     )
-    options: Any = {
-        "epochs": epochs,
-        "lr": lr,
-        "reduction": "mean",
-        "seed": seed,
-        "callbacks": kept,
-    }
+    settings = TrainSettings(epochs=epochs, lr=lr, reduction="mean", seed=seed)
     with suppress(NonFiniteLossError):  # squared error explodes at rates that the sphere bears
-        run = fit(network, space, train, valid=test, **options)
+        run = fit(network, space, train, settings, valid=test, callbacks=kept)
     return run, test
 
 

@@ -3,10 +3,11 @@
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from tyro.conf import Positional, arg
 
+from hyperproto._core.files import Plain
 from hyperproto.cli.console import print_table
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ class RunAndData(StoredRun):
     json: bool = False
     """Print JSON."""
 
-    def options(self) -> dict[str, Any]:
+    def options(self) -> Plain:
         """Return keywords that evaluating and calibrating share."""
         return {name: getattr(self, name) for name in ("split", "unseen", "skip_corrupt")}
 

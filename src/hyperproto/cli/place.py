@@ -6,12 +6,12 @@ import json
 import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from tyro.conf import FlagCreatePairsOff, Positional, arg
 
 from hyperproto._core.errors import InputError
-from hyperproto._core.files import check_can_write, read_text
+from hyperproto._core.files import Plain, check_can_write, read_text
 from hyperproto.cli.console import print_table
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ class Place(PriorOptions, WorkerOptions):
             workers=self.workers,
             every_axis=self.every_axis,
         )
-        more: dict[str, Any] = {}
+        more: Plain = {}
         if prototypes.num_classes <= 20_000:  # beyond, every pair takes minutes
             more["separation"] = asdict(prototypes.separation())
         show_prototypes(prototypes, self.output, more, as_json=self.json)
@@ -171,7 +171,7 @@ def read_prior(
 
 
 def show_prototypes(
-    prototypes: "Prototypes", output: Path | None, more: dict[str, Any], *, as_json: bool
+    prototypes: "Prototypes", output: Path | None, more: Plain, *, as_json: bool
 ) -> None:
     """Write prototypes where asked to, and print their certificate."""
     if output is not None:

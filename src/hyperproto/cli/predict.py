@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 
 from tyro.conf import Positional, arg
 
+from hyperproto._core.files import Plain
 from hyperproto.cli.console import print_table
 from hyperproto.cli.evaluate import StoredRun
 
@@ -81,7 +82,7 @@ class Predict(StoredRun):
             temporary.write_text(text, encoding="utf-8", newline="")
         return None
 
-    def _by_run(self) -> list[dict[str, Any]]:
+    def _by_run(self) -> list[Plain]:
         from hyperproto.evaluation import predict_files
 
         found = predict_files(
@@ -98,13 +99,13 @@ class Predict(StoredRun):
             )
         return found.rows
 
-    def _by_model(self) -> list[dict[str, Any]]:
+    def _by_model(self) -> list[Plain]:
         """Predict by an exported model, without torch."""
         from hyperproto._core.errors import InputError
         from hyperproto.runtime.cli import predict_files
         from hyperproto.runtime.csv_files import DELIMITERS, read_table
 
-        def read(path: Path) -> list[Any]:
+        def read(path: Path) -> list[Plain]:
             if path.suffix.lower() in DELIMITERS:
                 return read_table(path)
             from hyperproto.data.table_files import read_rows
@@ -128,7 +129,7 @@ def _as_fitted(predictions: Any) -> Any:
     return predictions
 
 
-def _flat(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _flat(rows: list[Plain]) -> list[Plain]:
     """Return columns for each row: "class", "class/cosine", then of the second class "class/2", ...
 
     >>> _flat([{"file": "a.png", "predictions": {"=cmd": 1.5}}])
@@ -172,7 +173,7 @@ def _safe(value: Any) -> Any:
     return value
 
 
-def _show(rows: list[dict[str, Any]]) -> None:
+def _show(rows: list[Plain]) -> None:
     """Print a table with one column per task, and in it one line per class."""
     origin, tasks = [key for key in rows[0] if key != "predictions"], list(rows[0]["predictions"])
     lines = [

@@ -3,12 +3,13 @@
 import json
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from tyro.conf import OmitArgPrefixes, arg
 
 from hyperproto._core import errors
 from hyperproto._core.errors import InputError
+from hyperproto._core.files import Plain
 from hyperproto._core.processes import from_first, is_first
 from hyperproto.cli.console import plain_warnings
 from hyperproto.cli.data import ColumnOptions, Data
@@ -156,17 +157,15 @@ class Train:
         from hyperproto.training import resume_run, train
 
         folder = self.output.resume
-        options: Any = {"say": _say, "progress": "lines"}
         with plain_warnings():
             if folder is not None:
                 self._check_alone()
-                run = resume_run(
-                    folder, epochs=self.training.epochs, path=self.data.data, **options
-                )
+                epochs, path = self.training.epochs, self.data.data
+                run = resume_run(folder, epochs=epochs, path=path, say=_say, progress="lines")
             else:
                 spec = self.spec()
                 folder = self._folder(spec)
-                run = train(spec, folder, **options)
+                run = train(spec, folder, say=_say, progress="lines")
             _report(run, folder)
 
     def spec(self) -> RunSpec:
@@ -221,7 +220,7 @@ def absolute(name: str | None) -> str | None:
     return str(Path(name).absolute())
 
 
-def read_pairs(given: tuple[str, ...], option: str) -> dict[str, Any]:
+def read_pairs(given: tuple[str, ...], option: str) -> Plain:
     """Return options given as KEY=VALUE; a value is JSON where it can be read as such, and text
     where not.
 
@@ -290,7 +289,7 @@ def _report(run: "Run", folder: Path | None) -> None:
         _say(f"  {words}  # {purpose}")
 
 
-def _about_best(best: dict[str, Any], history: list[dict[str, Any]], folder: Path | None) -> str:
+def _about_best(best: Plain, history: list[Plain], folder: Path | None) -> str:
     """Return which epoch was best, by how much, and how to use it."""
     from hyperproto.training.run import describe_measures
 

@@ -33,7 +33,7 @@ SMALLEST_RATE = 1e-6  # of a step toward the least loss
 def fit_or_try_again(
     network: nn.Module,
     space: OutputSpace,
-    data: Any,
+    data: object,
     settings: TrainSettings,
     *,
     rebuild: Callable[[int], nn.Module],
@@ -78,7 +78,7 @@ def fit_or_try_again(
 
 @torch.no_grad()
 def has_failed(
-    network: nn.Module, space: OutputSpace, data: Any, sample_weight: Tensor | None = None
+    network: nn.Module, space: OutputSpace, data: object, sample_weight: Tensor | None = None
 ) -> bool:
     """Return whether predictions for the training data are no better than constant ones: by no measure, nor by
     the loss.
@@ -86,10 +86,10 @@ def has_failed(
     By accuracy alone every imbalanced table would fail, and by the loss alone nothing else would be
     known of what it is good for.
     """
-    data = as_examples(data, name="data")
-    rows = torch.arange(0, len(data), -(-len(data) // EXAMPLES))
+    examples = as_examples(data, name="data")
+    rows = torch.arange(0, len(examples), -(-len(examples) // EXAMPLES))
     with torch.random.fork_rng():  # from which data may draw
-        found = list(network_outputs(network, data, rows=rows))
+        found = list(network_outputs(network, examples, rows=rows))
     z = torch.cat([outputs for outputs, _ in found])
     parts = [by_name(targets) for _, targets in found]
     targets = {name: torch.cat([part[name] for part in parts]) for name in parts[0]}

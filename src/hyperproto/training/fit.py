@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import replace
 from os import PathLike
-from typing import Any, Literal
+from typing import Literal
 
 import torch
 from torch import Tensor, nn
@@ -17,9 +17,11 @@ from hyperproto._core.checks import (
     choose,
 )
 from hyperproto._core.errors import InputError, InputTypeError, arg
+from hyperproto._core.files import Plain
 from hyperproto._core.progress import progress_bar
 from hyperproto.data import Batches, Examples, as_examples
-from hyperproto.data.preprocessing import is_sparse
+from hyperproto.data.examples import Values
+from hyperproto.data.preprocessing import Preprocessing, is_sparse
 from hyperproto.defaults import SCHEDULE, InputKind, choose_rate, choose_steps, choose_weight_decay
 from hyperproto.spaces import OutputSpace, Targets
 from hyperproto.spaces.output_space import by_name
@@ -50,9 +52,9 @@ def fit(
     optimizer: MakeOptimizer | None = None,
     callbacks: Sequence[Callback] = (),
     checkpoint_seconds: float = 300.0,
-    preprocessing: Any = None,
+    preprocessing: Preprocessing | Plain | None = None,
     progress: bool | Literal["lines"] | None = None,
-    **keywords: Any,
+    **keywords: object,
 ) -> Run:
     """Train a network to point where the space says, by default by stochastic gradient descent.
 
@@ -164,7 +166,9 @@ def fit(
             keeper = Keeper(RunFolder.at(folder), state, checkpoint_seconds)
             more = {} if optimizer is None else {"optimizer": describe_optimizer(descent)}
             data = {"train": len(examples), "valid": None if scored is None else len(scored)}
-            prepared = getattr(preprocessing, "to_dict", lambda: preprocessing)()
+            prepared = preprocessing
+            if prepared is not None and not isinstance(prepared, dict):
+                prepared = prepared.to_dict()
             about = {"settings": chosen.to_dict(), **more, "data": data, "preprocessing": prepared}
             config = describe_run(network, space, **about)
             opened.enter_context(keeper.opened(run, config, resume=resume))
@@ -268,7 +272,7 @@ def _check_scored(space: OutputSpace, data: Examples) -> None:
     data.check_inputs()
 
 
-def _check_weight(given: Any, data: Examples) -> Tensor:
+def _check_weight(given: object, data: Examples) -> Tensor:
     if data.loader is not None:
         rule = "be left out with a DataLoader, whose order nobody else knows"
         raise InputError("sample_weight", rule, advice="Pass its Dataset.")
@@ -296,7 +300,7 @@ def _check_loader(loader: DataLoader[object], settings: TrainSettings, *, stored
 
 
 @torch.no_grad()
-def _check_outputs(network: nn.Module, space: OutputSpace, inputs: Any) -> Tensor:
+def _check_outputs(network: nn.Module, space: OutputSpace, inputs: Values) -> Tensor:
     """Try the network on one example, before anything is written; return its output."""
     weight = next(network.parameters(), None)
     if weight is not None and weight.dtype != torch.float64 == getattr(inputs, "dtype", None):

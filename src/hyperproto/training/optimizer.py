@@ -3,12 +3,13 @@
 import inspect
 import json
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from hyperproto._core.errors import InputError, InputTypeError
+from hyperproto._core.files import Plain
 from hyperproto.spec import TrainSettings
 from hyperproto.training.steps import AnyOptimizer
 
@@ -42,7 +43,7 @@ def check_optimizer(
     return built
 
 
-def describe_optimizer(optimizer: AnyOptimizer) -> dict[str, Any]:
+def describe_optimizer(optimizer: AnyOptimizer) -> Plain:
     """Return its class and the options of its groups as plain values, by which it is compared where
     it goes on.
     """

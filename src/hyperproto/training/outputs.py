@@ -3,12 +3,12 @@ of training steps.
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from hyperproto.data import Batches, as_examples
+from hyperproto.data.examples import Values
 from hyperproto.defaults import INFERENCE_BATCH_SIZE
 from hyperproto.metrics import absolute_error_terms, accuracy_terms
 from hyperproto.spaces import OutputSpace, Targets
@@ -19,13 +19,13 @@ from hyperproto.training.steps import Machine, move, use_channels_last
 @torch.no_grad()
 def network_outputs(
     network: nn.Module,
-    data: Any,
+    data: object,
     *,
     batch_size: int = INFERENCE_BATCH_SIZE,
     rows: Tensor | None = None,
     device: torch.device | None = None,
-    call: Callable[[Any], Tensor] | None = None,
-) -> Iterator[tuple[Tensor, Any]]:
+    call: Callable[[Values], Tensor] | None = None,
+) -> Iterator[tuple[Tensor, Values]]:
     """Yield outputs, shape (n, dim), and targets batch by batch: in evaluation mode, without
     gradients.
 
@@ -46,8 +46,9 @@ def network_outputs(
     """
     if device is None:
         device = next((parameter.device for parameter in network.parameters()), torch.device("cpu"))
-    batches = data
-    if not isinstance(data, Batches):
+    if isinstance(data, Batches):
+        batches = data
+    else:
         batches = Batches(as_examples(data, name="data"), batch_size, shuffle=False, rows=rows)
     network.to(device)
     channels_last = use_channels_last(network)
@@ -75,7 +76,7 @@ def stack_outputs(
 def evaluate(
     network: nn.Module,
     space: OutputSpace,
-    data: Any,
+    data: object,
     *,
     batch_size: int = INFERENCE_BATCH_SIZE,
     machine: Machine | None = None,
@@ -91,8 +92,8 @@ def evaluate(
         ...}`` and so on.
     """
     machine = machine or Machine.here()
-    data, rank, world = as_examples(data, name="data"), machine.rank, machine.processes
-    batches = Batches(data, batch_size, shuffle=False, rank=rank, world=world)
+    examples, rank, world = as_examples(data, name="data"), machine.rank, machine.processes
+    batches = Batches(examples, batch_size, shuffle=False, rank=rank, world=world)
     sums: dict[str, tuple[float, int]] = {}
     space.to(machine.device)
     for z, targets in network_outputs(network, batches, device=machine.device):

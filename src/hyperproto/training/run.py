@@ -13,6 +13,7 @@ from torch import nn
 
 from hyperproto._core.checks import choose
 from hyperproto._core.files import Plain, versions
+from hyperproto.data.preprocessing import Preprocessing
 from hyperproto.export import Exported, export_model
 from hyperproto.models import Backbone
 from hyperproto.spaces import OutputSpace
@@ -103,9 +104,9 @@ class Run:
     def export(
         self,
         folder: str | Path,
-        inputs: Any,
+        inputs: object,
         *,
-        preprocessing: Any = None,
+        preprocessing: Preprocessing | None = None,
         calibration: Any = None,
         overwrite: bool = False,
     ) -> Exported:

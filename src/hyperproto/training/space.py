@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, cast
 
 import torch
 from torch import Tensor
@@ -59,7 +58,7 @@ def build_space(
     with torch.random.fork_rng():
         torch.manual_seed(derive_seed(seed, "space"))  # some baselines have layers
         if spec.kind == "conventional":
-            return ConventionalSpace(tasks, clamp=cast(Any, spec.clamp), width=spec.width)
+            return ConventionalSpace(tasks, clamp=spec.clamp, width=spec.width)
         return _build_sphere(spec, tasks, train, frozen, prototypes)
 
 
@@ -158,7 +157,7 @@ def _place(
     spec: SpaceSpec, train: Split, name: str, task: Classes, axes: int, frozen: bool
 ) -> Prototypes:
     """Place prototypes by a prior: one that is given, or a data-driven one."""
-    prior: Any = spec.prior
+    prior: Prior | str | None = spec.prior
     method = "auto"
     if prior in (None, "data"):
         if not _has_prior(train):
@@ -171,7 +170,7 @@ def _place(
         _names(task),
         axes,
         prior=prior,
-        missing=cast(Any, spec.missing),
+        missing=spec.missing,
         method=method,
         effort="fast",
         progress=False,

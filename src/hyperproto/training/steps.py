@@ -13,6 +13,7 @@ from torch.optim import Optimizer
 from torch.optim.sgd import sgd
 
 from hyperproto._core.errors import NonFiniteLossError
+from hyperproto._core.files import Plain
 from hyperproto._core.processes import join_group, own_device
 from hyperproto.data.examples import Values, index_targets
 from hyperproto.models import Backbone
@@ -294,7 +295,7 @@ class GradientDescent:
     """
 
     def __init__(self, parameters: list[nn.Parameter], **options: float) -> None:
-        self.param_groups: list[dict[str, Any]] = [{"params": parameters, **options}]
+        self.param_groups: list[Plain] = [{"params": parameters, **options}]
         self.state: dict[nn.Parameter, dict[str, Tensor | None]] = {}
 
     @torch.no_grad()
@@ -313,12 +314,12 @@ class GradientDescent:
         for parameter in self.param_groups[0]["params"]:
             parameter.grad = None
 
-    def state_dict(self) -> dict[str, Any]:
+    def state_dict(self) -> Plain:
         """Return what is remembered, by the numbers of parameters."""
         known = {parameter: index for index, parameter in enumerate(self.param_groups[0]["params"])}
         return {"state": {known[parameter]: kept for parameter, kept in self.state.items()}}
 
-    def load_state_dict(self, stored: dict[str, Any]) -> None:
+    def load_state_dict(self, stored: Plain) -> None:
         """Take back what :meth:`state_dict` returned."""
         parameters = self.param_groups[0]["params"]
         for index, kept in stored["state"].items():

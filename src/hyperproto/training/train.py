@@ -7,7 +7,7 @@ from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import torch
 from torch import nn
@@ -138,7 +138,7 @@ def resume_run(
             store.spec, record = spec, read_run(place)
             spec = replace(spec, train=ResolvedSettings.from_dict(record.settings))
             source = read_as(record, read)
-            network, space = cast(tuple[nn.Module, TaskSpace], rebuild(place))
+            network, space = rebuild(place)
             stored, now = (
                 {name: task.known_values for name, task in each.items()}
                 for each in (space.tasks, source.targets)
