@@ -116,17 +116,19 @@ class Predict(StoredRun):
             if getattr(self, name) != getattr(type(self), name):
                 raise InputError(name, "be left out for an exported model", getattr(self, name))
         rows = predict_files(self.run_folder, self.paths, texts=self.text, top=self.top, read=read)
-        return [
-            {key: _as_fitted(value) for key, value in row.items() if key != "point"} for row in rows
-        ]
+        found = []
+        for row in rows:
+            del row["point"]
+            for answer in row["predictions"].values():  # as a run's: with calibrated probabilities
+                for part in (answer, *answer["top"]) if not answer.get("calibrated", True) else ():
+                    del part["probability"]
+            found.append(row)
+        return found
 
 
-def _as_fitted(predictions: Any) -> Any:
-    """Return predictions as those of a run: with probabilities only where these are calibrated."""
-    for answer in predictions.values() if isinstance(predictions, dict) else ():
-        for part in (answer, *answer["top"]) if not answer.get("calibrated", True) else ():
-            del part["probability"]
-    return predictions
+def _told(answer: Any) -> Plain:
+    """Return a prediction by its parts; a number alone is its value."""
+    return answer if isinstance(answer, dict) else {"value": answer}
 
 
 def _flat(rows: list[Plain]) -> list[Plain]:
@@ -139,9 +141,8 @@ def _flat(rows: list[Plain]) -> list[Plain]:
     for row in rows:
         columns = {key: value for key, value in row.items() if key != "predictions"}
         for task, answer in row["predictions"].items():
-            if not isinstance(answer, dict):
-                columns[task] = answer
-            elif "value" in answer:
+            answer = _told(answer)
+            if "value" in answer:
                 ends = {f"{task}/{end}": answer[end] for end in ("low", "high") if end in answer}
                 columns |= {task: answer["value"], **ends}
             else:
@@ -164,7 +165,7 @@ def _safe(value: Any) -> Any:
     >>> _safe("=cmd|' /C calc'!A0"), _safe("-1.5"), _safe("cat")
     ("'=cmd|' /C calc'!A0", '-1.5', 'cat')
     """
-    if not isinstance(value, str) or not value.startswith(("=", "+", "-", "@", "\t", "\r")):
+    if not str(value).startswith(("=", "+", "-", "@", "\t", "\r")):
         return value
     try:
         float(value)
@@ -187,11 +188,11 @@ def _cell(answer: Any) -> str:
     """Return one prediction as people read it: classes with their probability or score, or a
     number.
     """
-    if not isinstance(answer, dict):
-        return f"{answer:.4g}" if isinstance(answer, float) else str(answer)
+    answer = _told(answer)
     if "value" in answer:
         ends = f" ({answer['low']:.4g} to {answer['high']:.4g})" if "low" in answer else ""
-        return f"{answer['value']:.4g}{ends}"
+        value = answer["value"]
+        return f"{value:.4g}{ends}" if isinstance(value, float) else str(value)
     lines = ["unknown"] if answer.get("unknown") else []
     for guess in answer["top"]:
         kind = next(key for key in ("probability", "cosine", "score") if key in guess)

@@ -7,20 +7,20 @@ from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import nn
 
-from hyperproto._core.files import as_path
+from hyperproto._core.files import Plain, as_path
 from hyperproto._core.processes import derive_seed, from_first
 from hyperproto.data import Source
 from hyperproto.data.giveaway import find_giveaways
 from hyperproto.data.source import resized
 from hyperproto.data.table_files import FEW
 from hyperproto.defaults import FINE_TUNING, HEAD_DECAY, InputKind
-from hyperproto.models import Backbone, FeatureBackbone
-from hyperproto.spaces import OutputSpace, Space, TaskSpace
+from hyperproto.models import FeatureBackbone
+from hyperproto.spaces import OutputSpace, Space
 from hyperproto.spec import NetworkSpec, ResolvedSettings, RunSpec
 from hyperproto.training.again import fit_or_try_again
 from hyperproto.training.build import (
@@ -74,30 +74,14 @@ def train(
     **options
         ``progress`` and ``checkpoint_seconds`` of :func:`~hyperproto.training.fit.fit`.
     """
-    store = None if folder is None else RunFolder(as_path(folder), spec)
-    if (
-        resume
-        and store is not None
-        and any((store.path / name).is_file() for name in ("config.json", SPEC))
-    ):
-        return resume_run(store.path, say=say, **options)
-    with nullcontext() if store is None else store.started():
-        read, before = (
-            partial(build_source, spec.data, seed=spec.train.seed),
-            run_before(spec.network),
-        )
-        source = read() if before is None else read_as(before, read)
-        if (
-            before is not None and spec.data.image_size is not None
-        ):  # in place of that of the run before
-            source = resized(source, spec.data.image_size)
-        for giveaway in find_giveaways(source):
-            say(f"{giveaway.message} {giveaway.advice}")
-        place = None if store is None else store.path
-        spec, source, network, space = _build(spec, source, place)
-        if store is not None:
-            store.spec = spec
-        return _fit(spec, source, network, space, store, say, options)
+    place = None if folder is None else as_path(folder)
+    if place is None:
+        return _fit(_build(spec, None, say), None, say, options)
+    if resume and any((place / name).is_file() for name in ("config.json", SPEC)):
+        return resume_run(place, say=say, **options)
+    store = RunFolder(place, spec)
+    with store.started():
+        return _fit(_build(spec, store, say), store, say, options)
 
 
 def resume_run(
@@ -129,55 +113,71 @@ def resume_run(
         if epochs is not None:
             from_first(lambda: extend_run(place, epochs))
         spec, position = from_first(lambda: (stored_spec(place), stored_position(place)))
-        read = partial(build_source, spec.data, seed=spec.train.seed, path=path)
-        seed = spec.train.seed
+        store.spec = spec
         if position is None:
-            spec, source, network, space = _build(spec, read(), place)
-            store.spec = spec
-        else:  # what a rule decided is taken from the run: the rule may be another one by now
-            store.spec, record = spec, read_run(place)
-            spec = replace(spec, train=ResolvedSettings.from_dict(record.settings))
-            source = read_as(record, read)
-            network, space = rebuild(place)
-            stored, now = (
-                {name: task.known_values for name, task in each.items()}
-                for each in (space.tasks, source.targets)
-            )
-            check_same(place, "targets", stored, now)
-            if spec.network.freeze:
-                fill_weights(network, space, read_checkpoint(place / CHECKPOINT).tensors)
-                source = freeze(network, source, spec.data, place)
-        say(_where(place, position, spec.train.epochs))
-        is_second = spec.train.seed != seed  # the first training failed
-        return _fit(spec, source, network, space, store, say, {**options, "is_second": is_second})
+            say(_where(place, position, spec.train.epochs))
+            return _fit(_build(spec, store, say, path), store, say, options)
+        # what a rule decided is taken from the run: the rule may be another one by now
+        record = read_run(place)
+        settings = ResolvedSettings.from_dict(record.settings)
+        read = partial(build_source, spec.data, seed=spec.train.seed, path=path)
+        source = read_as(record, read)
+        network, space = rebuild(place)
+        stored = {name: task.known_values for name, task in space.tasks.items()}
+        now = {name: task.known_values for name, task in source.targets.items()}
+        check_same(place, "targets", stored, now)
+        if spec.network.freeze:
+            fill_weights(network, space, read_checkpoint(place / CHECKPOINT).tensors)
+            source = freeze(network, source, spec.data, place)
+        say(_where(place, position, settings.epochs))
+        # with another seed the first training has failed
+        options["is_second"] = settings.seed != spec.train.seed
+        built = Built(replace(spec, train=settings), source, network, space)
+        return _fit(built, store, say, options)
+
+
+class Built(NamedTuple):
+    """What a description became, with everything in it that the data decided."""
+
+    spec: RunSpec
+    source: Source
+    network: nn.Module
+    space: OutputSpace
 
 
 def _build(
-    spec: RunSpec, source: Source, folder: Path | None
-) -> tuple[RunSpec, Source, nn.Module, TaskSpace]:
-    """Choose the network by the data, compute features where it is frozen, then build the space and
-    the network.
+    spec: RunSpec, store: RunFolder | None, say: Say, path: str | Path | None = None
+) -> Built:
+    """Read the data and choose the network by them, compute features where it is frozen, then build
+    the space and the network; return the description with what was chosen, too.
     """
-    seed = spec.train.seed
-    chosen, source = choose_network(spec.network, source, spec.data.image_size)
-    kind = _kind(source)
+    seed, size = spec.train.seed, spec.data.image_size
+    read = partial(build_source, spec.data, seed=seed, path=path)
+    if (before := run_before(spec.network)) is None:
+        source = read()
+    else:
+        source = read_as(before, read)
+        # in place of that of the run before
+        source = source if size is None else resized(source, size)
+    for giveaway in find_giveaways(source):
+        say(f"{giveaway.message} {giveaway.advice}")
+    chosen, source = choose_network(spec.network, source, size)
+    kind, settings = _kind(source), spec.train
     dim, _ = choose_layout(spec.space, source.targets)
     network = _build_network(chosen, source, dim, seed)
     if chosen.freeze:
-        source = freeze(network, source, spec.data, folder)
+        source = freeze(network, source, spec.data, None if store is None else store.path)
+        if settings.weight_decay is None:
+            settings = replace(settings, weight_decay=HEAD_DECAY)
     space = build_space(spec.space, source.targets, source.train, seed=seed, frozen=chosen.freeze)
-    settings = spec.train
-    if chosen.freeze and settings.weight_decay is None:
-        settings = replace(settings, weight_decay=HEAD_DECAY)
-    if (
-        kind == "images"
-        and chosen.weights not in (None, "none")
-        and not chosen.freeze
-        and settings.lr is None
-    ):
+    is_tuned = chosen.weights not in (None, "none") and not chosen.freeze
+    if is_tuned and kind == "images" and settings.lr is None:
         rate = resolve_settings(settings, space, len(source.train), kind).lr
         settings = replace(settings, lr=FINE_TUNING * rate)
-    return replace(spec, network=chosen, train=settings), source, network, space
+    spec = replace(spec, network=chosen, train=settings)
+    if store is not None:
+        store.spec = spec
+    return Built(spec, source, network, space)
 
 
 def _kind(source: Source) -> InputKind:
@@ -191,22 +191,14 @@ def _build_network(spec: NetworkSpec, source: Source, dim: int, seed: int) -> nn
     return build_network(spec, shape, _kind(source), dim, seed=derive_seed(seed, "weights"))
 
 
-def _fit(
-    spec: RunSpec,
-    source: Source,
-    network: nn.Module,
-    space: OutputSpace,
-    folder: RunFolder | None,
-    say: Say,
-    options: dict[str, Any],
-) -> Run:
+def _fit(built: Built, store: RunFolder | None, say: Say, options: Plain) -> Run:
     """Prepare the data, and train."""
+    spec, source, network, space = built
     if isinstance(network, FeatureBackbone):
         network.keep_norms = spec.network.weights not in (None, "none")
-    if spec.network.freeze:
-        assert isinstance(network, FeatureBackbone)
-        network.requires_grad_(False)
-        network.output.requires_grad_(True)
+        if spec.network.freeze:
+            network.requires_grad_(False)
+            network.output.requires_grad_(True)
     train_data, valid = build_data(spec.data, source)
     if len(train_data) < FEW:
         say(f"{source.name} has {len(train_data)} examples to train on: too few to rely on.")
@@ -221,8 +213,8 @@ def _fit(
         rebuild=partial(_build_network, spec.network, source, space.dim),
         say=say,
         valid=valid,
-        folder=folder,
-        resume=folder is not None,  # where only the description is there yet, a run is started
+        folder=store,
+        resume=store is not None,  # where only the description is there yet, a run is started
         preprocessing=source.preprocessing,
         **options,
     )
@@ -234,7 +226,7 @@ def _headline(
     source: Source, examples: int, valid: int | None, network: nn.Module, space: OutputSpace
 ) -> str:
     """Say what is trained on what; a rule may have chosen much of it."""
-    assert isinstance(network, Backbone)
+    name = getattr(network, "name", type(network).__name__)
     weights = sum(parameter.numel() for parameter in network.parameters())
     measured = "nothing to measure on" if valid is None else f"{valid:,} to measure on"
     kind = "the sphere" if space.on_sphere else "softmax and squared error"
@@ -243,7 +235,7 @@ def _headline(
     without = int(torch.stack(missing).all(dim=0).sum())
     unlabeled = f" ({without:,} of them without a label)" if without else ""
     line = f"{source.name}: {examples:,} examples to train on{unlabeled}, {measured}; "
-    line += f"{network.name} with {weights:,} weights; {kind} in {space.dim} dimensions"
+    line += f"{name} with {weights:,} weights; {kind} in {space.dim} dimensions"
     if type(space) is Space:
         losses = {
             task.loss.name.replace("_", " ")
