@@ -47,6 +47,7 @@ NAMES = (
     "own_data",
     "imbalance",
     "pretrained",
+    "targets",
 )
 RESULTS = Path(__file__).parents[1] / "results"
 

@@ -27,6 +27,7 @@ __all__ = [
     "measure_open_set",
     "most_likely",
     "open_set_classification_rate",
+    "quadratic_kappa",
     "top_accuracy",
 ]
 
@@ -60,6 +61,21 @@ def absolute_error_terms(predicted: Tensor, values: Tensor) -> tuple[float, int]
         predicted.cpu().double() - values.cpu().double()
     ).abs()  # on the CPU: not every device has float64
     return float(errors[present.cpu()].sum()), int(present.sum())
+
+
+def quadratic_kappa(predicted: Tensor, labels: Tensor) -> float:
+    """Return Cohen's kappa with quadratic weights: 1 for no mistake, 0 for what chance gives.
+
+    As scikit-learn's ``cohen_kappa_score(..., weights="quadratic")``, in memory that does not grow
+    with the classes. Both of shape (n,), every label there.
+
+    >>> round(quadratic_kappa(torch.tensor([0, 1, 2, 2]), torch.tensor([0, 1, 1, 2])), 3)
+    0.8
+    """
+    told, true = predicted.cpu().double(), labels.cpu().double()
+    # the mean square of differences if predictions and labels were drawn independently
+    by_chance = told.var(correction=0) + true.var(correction=0) + (told.mean() - true.mean()) ** 2
+    return float(2 * ((told - told.mean()) * (true - true.mean())).mean() / by_chance)
 
 
 def count_classes(

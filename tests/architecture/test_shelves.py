@@ -30,6 +30,8 @@ SHELVES = {
     "losses": 4,
     "tasks.top_k": 4,
     "tasks.head": 4.4,  # a task on the sphere
+    "tasks.angle_head": 4.5,
+    "tasks.grades_head": 4.6,
     "tasks.number_head": 4.5,
     "tasks.pole_head": 4.5,
     "tasks.prototype_head": 4.5,
@@ -182,7 +184,7 @@ def test_every_public_name_can_be_had():
     namespaces = [
         name for name in hyperproto.__all__ if isinstance(getattr(hyperproto, name), ModuleType)
     ]
-    assert len(hyperproto.__all__) - len(namespaces) <= 17
+    assert len(hyperproto.__all__) - len(namespaces) <= 20
     for name in hyperproto.__all__:
         assert getattr(hyperproto, name) is not None
     for name in namespaces:

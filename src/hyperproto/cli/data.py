@@ -11,7 +11,7 @@ from tyro.conf import Positional, arg
 
 from hyperproto._core.files import Plain
 from hyperproto.cli.console import plain_warnings, print_table
-from hyperproto.tasks import KINDS
+from hyperproto.tasks import KINDS, METAVARS
 
 if TYPE_CHECKING:
     from hyperproto.data import Source
@@ -25,7 +25,7 @@ KindOptions = make_dataclass(
     [
         (
             kind,
-            Annotated[tuple[str, ...], arg(metavar="COLUMN")],
+            Annotated[tuple[str, ...], arg(metavar=METAVARS.get(kind, "COLUMN"))],
             field(
                 default=(),
                 metadata={"help": f"The columns of a table to predict as {SAID.get(kind, kind)}."},
@@ -52,7 +52,12 @@ class ColumnOptions(KindOptions):  # type: ignore[misc,valid-type]
     def for_reader(self) -> Plain:
         """Return the options by the keywords of :func:`~hyperproto.data.read_table`."""
         named = {kind: list(getattr(self, kind)) for kind in KINDS}
-        others = {name: kind for kind in named if kind not in KEYWORDS for name in named[kind]}
+        others = dict(
+            read_kind(kind, given)
+            for kind in named
+            if kind not in KEYWORDS
+            for given in named[kind]
+        )
         own = {KEYWORDS[kind]: names for kind, names in named.items() if kind in KEYWORDS}
         return {"image": self.image, "text": self.text, "kinds": others, **own}
 
@@ -118,6 +123,18 @@ class Data(ColumnOptions):
             (faulty, reason), *others = report["unreadable"]
             got = f'{reason} in "{faulty}"' + (f" and {len(others)} more" if others else "")
             raise InputError("Every image", "be readable", got, "Replace or remove such files.")
+
+
+def read_kind(kind: str, given: str) -> tuple[str, str]:
+    """Return the column to predict as a kind of task, and the kind with what stands behind ``=``.
+
+    >>> read_kind("labels", "genres"), read_kind("angle", "wind=360")
+    (('genres', 'labels'), ('wind', 'angle=360'))
+    """
+    if kind not in METAVARS or "=" not in given:
+        return given, kind
+    column, _, more = given.rpartition("=")
+    return column, f"{kind}={more}"
 
 
 def _unreadable(source: "Source") -> list[tuple[str, str]]:

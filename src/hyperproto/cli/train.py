@@ -291,12 +291,13 @@ def _report(run: "Run", folder: Path | None) -> None:
 
 def _about_best(best: Plain, history: list[Plain], folder: Path | None) -> str:
     """Return which epoch was best, by how much, and how to use it."""
+    from hyperproto.tasks.task import higher_is_better
     from hyperproto.training.run import describe_measures
 
     last = history[-1]["valid"]
     changes = ", ".join(
         f"{name} {100 * (value - last[name]):+.1f} points"
-        if name.endswith("accuracy")
+        if higher_is_better(name)
         else f"{name} {value - last[name]:+.3g}"
         for name, value in best["valid"].items()
     )

@@ -96,8 +96,8 @@ def read_table(
         Those of a trained model: class names and bounds are then its own, not those of the data,
         and ``unseen`` goes for the training part too.
     kinds : mapping of str to str, optional
-        Columns to predict as other kinds of tasks, by the names in
-        ``hyperproto.tasks.KINDS``.
+        Columns to predict as other kinds of tasks, by the names in ``hyperproto.tasks.KINDS``;
+        what such a task must know stands behind ``=``, as in ``{"wind": "angle=360"}``.
 
     Returns
     -------
@@ -107,13 +107,15 @@ def read_table(
     table, known = read_columns(path), dict(targets or {})
     to_predict = [*classes, *numbers, *ranges, *(kinds or ())]
     names = _columns_to_learn_from(table, to_predict, image=image, text=text, columns=columns)
+    others = {name: kind.partition("=") for name, kind in (kinds or {}).items()}
     asked = {
         **dict.fromkeys(classes, "classes"),
         **dict.fromkeys(numbers, "number"),
         **dict.fromkeys(ranges, "range"),
-        **(kinds or {}),
+        **{name: kind for name, (kind, _, _) in others.items()},
     }
     limits = {name: {"bounds": given} for name, given in (bounds or {}).items()}
+    more = limits | {name: task_kind(kind).read_option(t) for name, (kind, _, t) in others.items()}
     for name in limits:
         if name not in ranges:
             rule = f"be for columns of {arg('ranges')}"
@@ -122,7 +124,7 @@ def read_table(
     def fit(name: str, values: Sequence[object] | Array) -> Task:
         if name in known:
             return known[name]
-        return task_kind(asked[name]).fit(values, f'"{name}"', **limits.get(name, {}))
+        return task_kind(asked[name]).fit(values, f'"{name}"', **more.get(name, {}))
 
     tasks = {name: fit(name, _values(table[name], kind)) for name, kind in asked.items()}
     for name in classes if not known else ():

@@ -29,6 +29,7 @@ from hyperproto.metrics import (
     most_likely,
     top_accuracy,
 )
+from hyperproto.spaces import TaskSpace
 from hyperproto.tasks import Task, indexed
 from hyperproto.training.outputs import baseline_metrics
 
@@ -213,14 +214,16 @@ def evaluate_run(
             for name in indexed(run.space.tasks)
         }
     targets = {name: task.targets for name, task in predictions.items() if task.targets is not None}
+    told = {name: predictions[name].predicted for name in targets}
+    same = {name: run.space.tasks[name].baseline(true) for name, true in targets.items()}
     return Evaluation(
         run=str(run.record.folder),
         data=found.name,
         split=found.split,
         which=run.which,
         examples=len(next(iter(targets.values()))),
-        measures=measures,
-        baseline=baseline_metrics(run.space, targets),
+        measures=measures | _whole_metrics(run.space, told, targets),
+        baseline=baseline_metrics(run.space, targets) | _whole_metrics(run.space, same, targets),
         tasks={
             name: report_task(task, predictions[name], pairs=pairs, calibration=fitted.get(name))
             for name, task in run.space.tasks.items()
@@ -231,6 +234,17 @@ def evaluate_run(
         unknown=detection,
         predicted=Predicted(run, found, predictions),
     )
+
+
+def _whole_metrics(
+    space: TaskSpace, predicted: dict[str, Tensor], targets: dict[str, Tensor]
+) -> dict[str, float]:
+    """Return the metrics of all tasks that are no mean over examples."""
+    return {
+        space.metric_name(name, metric): value
+        for name, true in targets.items()
+        for metric, value in space.tasks[name].whole_metrics(predicted[name], true).items()
+    }
 
 
 def _unknown_data(run: OpenRun, given: Any, skip_corrupt: bool) -> Any:
@@ -256,6 +270,7 @@ def report_task(
     predicted, targets = predictions.predicted, predictions.targets
     assert targets is not None
     task.check_scored(targets, "targets")
+    targets = task.aligned(targets, predicted)
     if task.reads == "index":
         targets = most_likely(targets).long()
     labels = int(task.present(targets).sum())

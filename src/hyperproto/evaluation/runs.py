@@ -10,6 +10,7 @@ from typing import Any
 from hyperproto._core.checks import choose
 from hyperproto._core.errors import HyperprotoError, MissingDataError
 from hyperproto._core.files import as_path, plain, read_records
+from hyperproto.tasks.task import higher_is_better
 from hyperproto.training import RunRecord, read_run
 from hyperproto.training.run import EpochTime
 
@@ -75,7 +76,7 @@ def sort_runs(rows: list[RunRow], by: str) -> list[RunRow]:
     choose(by, {"name": 0, "seconds": 0, **measures}, what="order of runs")
     if by in ("name", "seconds"):
         return sorted(rows, key=lambda row: getattr(row, by))
-    sign = -1 if by.endswith("accuracy") else 1
+    sign = -1 if higher_is_better(by) else 1
     return sorted(rows, key=lambda row: sign * row.last.get(by, sign * math.inf))
 
 

@@ -3,6 +3,7 @@
 import math
 
 from hyperproto.evaluation import ClassReport, ConfidenceReport, Evaluation, RangeReport
+from hyperproto.tasks.task import higher_is_better
 from hyperproto.training.outputs import not_better
 
 CLASS_HEADINGS = ("class", "examples", "recall", "precision")
@@ -24,7 +25,7 @@ def describe_evaluation(evaluation: Evaluation) -> tuple[str, list[tuple[str, st
     """
     rows, failed = [], not_better(evaluation.measures, evaluation.baseline)
     for name, value in evaluation.measures.items():
-        write = percent if name.endswith("accuracy") else "{:.4g}".format
+        write = percent if higher_is_better(name) else "{:.4g}".format
         comment = ": no better" if name in failed else ""
         rows.append(
             (

@@ -22,6 +22,7 @@ from hyperproto.evaluation.run_data import AnyRun, run_preprocessing
 from hyperproto.report import measures, pages
 from hyperproto.report.projection import nearest
 from hyperproto.tasks import indexed
+from hyperproto.tasks.task import higher_is_better
 from hyperproto.training import RunRecord
 
 # what keeps a page small, whatever the run
@@ -131,7 +132,7 @@ def _curves(record: RunRecord, figures: Figures) -> str:
     names = list(dict.fromkeys(name for line in record.history for name in line["valid"]))
     curves = {"loss": [line["loss"] for line in record.history]}
     for name in names:
-        factor = 100 if name.endswith("accuracy") else 1
+        factor = 100 if higher_is_better(name) else 1
         values = [line["valid"].get(name) for line in record.history]
         curves[name + ", %" * (factor == 100)] = [
             None if value is None else factor * value for value in values

@@ -8,7 +8,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from hyperproto.tasks.angle import Angle
     from hyperproto.tasks.classes import MISSING, Classes
+    from hyperproto.tasks.grades import Grades
     from hyperproto.tasks.head import Head
     from hyperproto.tasks.number import Number
     from hyperproto.tasks.range import Range
@@ -16,8 +18,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MISSING",
+    "Angle",
     "Axes",
     "Classes",
+    "Grades",
     "Head",
     "Number",
     "Range",
@@ -29,15 +33,22 @@ __all__ = [
 ]
 
 KINDS = {
+    "angle": "hyperproto.tasks.angle:Angle",
     "classes": "hyperproto.tasks.classes:Classes",
+    "grades": "hyperproto.tasks.grades:Grades",
     "number": "hyperproto.tasks.number:Number",
     "range": "hyperproto.tasks.range:Range",
 }
 """Where each kind of task is. An entry also gives its option of the command line."""
 
+METAVARS = {"angle": "COLUMN=PERIOD", "grades": "COLUMN=LOW,...,HIGH"}
+"""What such an option takes, where that is more than the name of a column."""
+
 _HOMES = {
     "MISSING": "classes",
+    "Angle": "angle",
     "Classes": "classes",
+    "Grades": "grades",
     "Head": "head",
     "Number": "number",
     "Range": "range",

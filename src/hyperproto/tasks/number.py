@@ -72,11 +72,36 @@ class NumericTask(Task):
             raise InputError(name, "be fixed", got, "Detach it.")
         return targets if targets.is_floating_point() else targets.to(widest(targets))
 
+    def checks_values(self, targets: Tensor, name: str) -> bool:
+        """Return whether every value is there, and raise where one is infinite."""
+        least, most = (end.item() for end in targets.aminmax())
+        if most == inf or least == -inf:
+            self.check(targets, name)
+        return bool(least == least)
+
+    def check(self, targets: Tensor, name: str) -> None:
+        """Check every value: finite, or NaN where it is missing."""
+        values = self.check_form(targets, targets.numel(), name)
+        bad = values.isinf().nonzero().flatten()
+        if len(bad):
+            got = first_row(bad, f"{float(values[bad[0]]):g}", len(values))
+            raise InputError(name, "be finite, or NaN where missing", got, "Remove those rows.")
+
     def terms(self, predicted: Tensor, targets: Tensor) -> Terms:
         """Return the sum of absolute errors, and how many values there are."""
         from hyperproto.metrics import absolute_error_terms
 
-        return {"mae": absolute_error_terms(predicted, targets)}
+        return {"mae": absolute_error_terms(predicted, self.aligned(targets, predicted))}
+
+    @staticmethod
+    def extremes(parts: Mapping[str, Tensor]) -> dict[str, Any]:
+        """Return the least and the largest number of each part, and how many are missing."""
+        found = {}
+        for part, values in parts.items():
+            known = values[~values.isnan()]
+            ends = [float(end) for end in known.aminmax()] if len(known) else [nan, nan]
+            found[part] = {"least": ends[0], "most": ends[1], "missing": len(values) - len(known)}
+        return found
 
     def baseline(self, targets: Tensor) -> Tensor:
         """Return the median."""
@@ -174,27 +199,8 @@ class Number(NumericTask):
 
     def describe_values(self, parts: Mapping[str, Tensor]) -> dict[str, Any]:
         """Return the center and the scale, and for each part its extremes."""
-        found: dict[str, Any] = {"kind": self.kind, "center": self.center, "scale": self.scale}
-        for part, values in parts.items():
-            known = values[~values.isnan()]
-            ends = [float(end) for end in known.aminmax()] if len(known) else [nan, nan]
-            found[part] = {"least": ends[0], "most": ends[1], "missing": len(values) - len(known)}
-        return found
-
-    def checks_values(self, targets: Tensor, name: str) -> bool:
-        """Return whether every value is there, and raise where one is infinite."""
-        least, most = (end.item() for end in targets.aminmax())
-        if most == inf or least == -inf:
-            self.check(targets, name)
-        return bool(least == least)
-
-    def check(self, targets: Tensor, name: str) -> None:
-        """Check every value: finite, or NaN where it is missing."""
-        values = self.check_form(targets, targets.numel(), name)
-        bad = values.isinf().nonzero().flatten()
-        if len(bad):
-            got = first_row(bad, f"{float(values[bad[0]]):g}", len(values))
-            raise InputError(name, "be finite, or NaN where missing", got, "Remove those rows.")
+        known = {"kind": self.kind, "center": self.center, "scale": self.scale}
+        return {**known, **self.extremes(parts)}
 
     def ready(self, targets: Tensor, dtype: torch.dtype, *, complete: bool = False) -> Tensor:
         """Return the numbers in the dtype they have: the center where missing."""

@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hyperproto._core.checks import choose
+from hyperproto._core.errors import InputError
 from hyperproto.tasks import KINDS
 
 if TYPE_CHECKING:
@@ -91,6 +92,13 @@ class Task(ABC):
 
         ``about`` is what errors call the values.
         """
+
+    @classmethod
+    def read_option(cls, text: str) -> dict[str, Any]:
+        """Return the options of :meth:`fit` that stand behind ``COLUMN=`` on the command line."""
+        if text:
+            raise InputError(cls.kind, "be the name of a column", f'"={text}" behind it')
+        return {}
 
     @abstractmethod
     def encode(self, values: Any, about: str = "y", *, unseen: str = "error") -> NDArray[Any]:
@@ -185,11 +193,21 @@ class Task(ABC):
         from hyperproto.metrics import most_likely
 
         if self.reads == "number":
-            wrong = (predicted.double() - targets.double()).abs()
+            wrong = (predicted.double() - self.aligned(targets, predicted).double()).abs()
         else:
             wrong = predicted != (most_likely(targets) if self.reads == "index" else targets)
         shares = wrong.double().reshape(len(targets), -1).mean(dim=1)
         return shares.masked_fill(~self.present(targets), nan)
+
+    def aligned(self, targets: Tensor, predicted: Tensor) -> Tensor:
+        """Return targets whose difference from predictions is the error: of what wraps around, the
+        nearest of all that mean the same.
+        """
+        return targets
+
+    def whole_metrics(self, predicted: Tensor, targets: Tensor) -> dict[str, float]:
+        """Return the metrics that are no mean over examples, once for all of them."""
+        return {}
 
     @abstractmethod
     def baseline(self, targets: Tensor) -> Tensor:
@@ -251,6 +269,15 @@ def indexed(tasks: Mapping[str, Task]) -> dict[str, Any]:
 def numeric(tasks: Mapping[str, Task]) -> dict[str, Any]:
     """Return those of some tasks whose prediction is a number."""
     return {name: task for name, task in tasks.items() if task.reads == "number"}
+
+
+def higher_is_better(metric: str) -> bool:
+    """Return whether 1 is the best value of a metric, by its name; of all others 0 is.
+
+    >>> higher_is_better("digit/accuracy"), higher_is_better("age/mae")
+    (True, False)
+    """
+    return metric.endswith(("accuracy", "f1", "kappa"))
 
 
 def to_array(values: Any) -> NDArray[Any]:

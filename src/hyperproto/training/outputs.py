@@ -13,6 +13,7 @@ from hyperproto.defaults import INFERENCE_BATCH_SIZE
 from hyperproto.metrics import absolute_error_terms, accuracy_terms
 from hyperproto.spaces import OutputSpace, Targets
 from hyperproto.spaces.output_space import by_name
+from hyperproto.tasks.task import higher_is_better
 from hyperproto.training.steps import Machine, move, use_channels_last
 
 
@@ -157,9 +158,5 @@ def not_better(measures: Mapping[str, float], baseline: Mapping[str, float]) -> 
     return [
         name
         for name, value in baseline.items()
-        if (
-            measures[name] <= value < 1
-            if name.endswith("accuracy")
-            else measures[name] >= value > 0
-        )
+        if (measures[name] <= value < 1 if higher_is_better(name) else measures[name] >= value > 0)
     ]

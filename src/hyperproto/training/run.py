@@ -17,6 +17,7 @@ from hyperproto.data.preprocessing import Preprocessing
 from hyperproto.export import Exported, export_model
 from hyperproto.models import Backbone
 from hyperproto.spaces import OutputSpace
+from hyperproto.tasks.task import higher_is_better
 
 FORMAT = "hyperproto.run/3"
 # errors of classes and of numbers that are told from none, where epochs are compared by several
@@ -186,7 +187,7 @@ def monitored(record: Plain, monitor: str | None) -> float:
     if monitor is None and len(measures) > 1:
         each = [monitored({"valid": {name: value}}, name) for name, value in measures.items()]
         errors = [
-            max(1 - value, LEAST_ERROR) if name.endswith("accuracy") else max(-value, TINY)
+            max(1 - value, LEAST_ERROR) if higher_is_better(name) else max(-value, TINY)
             for name, value in zip(measures, each, strict=True)
             if not math.isnan(value)
         ]
@@ -195,7 +196,7 @@ def monitored(record: Plain, monitor: str | None) -> float:
     value = choose(name, measures, what="measure to monitor")
     if value is None:  # how files write NaN
         return math.nan
-    return float(value) if name.endswith("accuracy") else -float(value)
+    return float(value) if higher_is_better(name) else -float(value)
 
 
 def best_epoch(history: list[Plain], monitor: str | None = None) -> int | None:
@@ -240,4 +241,4 @@ def describe_measures(
 
 
 def _written(name: str, value: float) -> str:
-    return f"{100 * value:.1f} %" if name.endswith("accuracy") else f"{value:.3g}"
+    return f"{100 * value:.1f} %" if higher_is_better(name) else f"{value:.3g}"

@@ -372,6 +372,7 @@ class TaskOutputs:
         is_number = head.task.reads == "number"
         scores = (head.predict(z) if is_number else head.logits(z)).double()
         strengths = scores if is_number else head.strength(z).double()
+        targets = head.task.aligned(targets, scores)
         return cls(*(column.numpy(force=True) for column in (scores, targets, strengths)))
 
     @property
