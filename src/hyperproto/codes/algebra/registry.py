@@ -3,6 +3,9 @@
 Subsets and zero-padding keep the maximum cosine, so a code of K' >= K points in D' <= D dimensions
 serves K points in D dimensions. Nothing is built to answer.
 
+``codes.csv`` lists single codes: which function makes them, and its parameter, which is how often
+the code is derived, a dimension, or an eigenvalue of a graph.
+
 ``sections.csv`` lists sections found by ``tools/find_sections.py``: which anchors of which parent,
 how many points, which cosine. The numbers are measured, the cosine in accordance with (c - τ)/(1 -
 τ) of :mod:`~hyperproto.codes.algebra.entry`; tests build them again.
@@ -10,8 +13,7 @@ how many points, which cosine. The numbers are measured, the cosine in accordanc
 
 import csv
 import math
-from collections.abc import Callable
-from functools import cache, partial
+from functools import cache
 from importlib import resources
 
 import numpy as np
@@ -37,9 +39,6 @@ PARENTS = (
     "Leech",
     "construction A 12",
 )
-DGS = "Delsarte, Goethals, Seidel (1977)"
-SPLAG = "Conway, Sloane, Sphere Packings, Lattices and Groups"
-LEVENSHTEIN = "Levenshtein (1979): optimal"
 
 
 def best_entry(num_points: int, dim: int) -> Entry | None:
@@ -73,85 +72,31 @@ def single_entries() -> tuple[Entry, ...]:
 
 @cache
 def exact_entries() -> tuple[Entry, ...]:
-    """Return every single code, in the order of dimension: sharp configurations and the parents of
-    sections.
+    """Return every code of ``codes.csv``, in the order of dimension: sharp configurations and the
+    parents of sections.
     """
-    golden = (1 + math.sqrt(5)) / 2
-    codes: list[tuple[str, int, int, float, Callable[[], Array], str]] = [
-        ("icosahedron", 12, 3, 1 / math.sqrt(5), lattices.icosahedron, LEVENSHTEIN),
-        ("600-cell", 120, 4, golden / 2, lattices.cell_600, "Boroczky (1978): optimal"),
-        ("E8 roots", 240, 8, 1 / 2, lattices.e8_roots, LEVENSHTEIN),
-        ("Barnes-Wall 16", 4320, 16, 1 / 2, lattices.barnes_wall_16, f"{SPLAG}, chapter 4"),
-        ("Leech", 196560, 24, 1 / 2, lattices.leech_vectors, LEVENSHTEIN),
-        ("equiangular 276", 552, 23, 1 / 5, equiangular_276, f"{DGS}; {LEVENSHTEIN}"),
-    ]
-    for name, parent, s, top, sizes in (
-        ("E8 roots", lattices.e8_roots, 1 / 2, 8, {7: 56, 6: 27, 5: 16, 4: 10}),
-        (
-            "Leech",
-            lattices.leech_vectors,
-            1 / 2,
-            24,
-            {23: 4600, 22: 891, 21: 336, 20: 170, 19: 100, 18: 66},
-        ),
-        ("equiangular 276", equiangular_276, 1 / 5, 23, {22: 275, 21: 162}),
-    ):
-        for dim, size in sizes.items():
-            steps = top - dim
-            build: Callable[[], Array] = partial(_derived, parent, s, steps)
-            cosine = s / (1 + steps * s)
-            codes.append(
-                (f"{name} derived {steps}", size, dim, cosine, build, f"{DGS}: derived from {name}")
-            )
-    for name, graph, size, eigenvalue, dim, cosine in (
-        ("Gewirtz", graphs.gewirtz_graph, 56, -4, 20, 1 / 15),
-        ("Hoffman-Singleton", graphs.hoffman_singleton_graph, 50, -3, 21, 1 / 21),
-        ("M22", graphs.m22_graph, 77, -6, 21, 1 / 12),
-        ("Higman-Sims", graphs.higman_sims_graph, 100, -8, 22, 1 / 11),
-    ):
-        build = partial(_spectral, graph, eigenvalue, dim)
-        codes.append(
-            (
-                f"{name} graph",
-                size,
-                dim,
-                cosine,
-                build,
-                f"{DGS}: spectral embedding of the {name} graph",
-            )
-        )
-    for name, kissing, sizes, citation in (
-        (
-            "construction A",
-            lattices.construction_a,
-            {9: 306, 10: 500, 11: 582, 12: 840},
-            f"{SPLAG}, chapter 5",
-        ),
-        ("laminated", lattices.laminated, {17: 5346, 18: 7398, 22: 49896}, f"{SPLAG}, chapter 6"),
-        ("Cohn-Li", lattices.cohn_li, {19: 11692, 20: 19448, 21: 29768}, "Cohn, Li (2024)"),
-    ):
-        codes += [
-            (f"{name} {dim}", size, dim, 1 / 2, partial(kissing, dim), citation)
-            for dim, size in sizes.items()
-        ]
-    for dim in range(18, 25):
-        build = partial(golay_signs, dim)
-        codes.append(
-            (f"Golay signs {dim}", 1 << dim - 12, dim, 1 - 16 / dim, build, f"{SPLAG}, chapter 3")
-        )
-    entries = [
-        Entry(name, size, dim, s, citation, fixed(build))
-        for name, size, dim, s, build, citation in codes
-    ]
-    return tuple(sorted(entries, key=lambda entry: (entry.dim, entry.num_points)))
+    return tuple(map(_exact_entry, read_table("codes.csv")))
 
 
-def _derived(parent: Callable[[], Array], max_cosine: float, steps: int) -> Array:
-    return derive(parent(), max_cosine, steps=steps)
+def _exact_entry(row: dict[str, str]) -> Entry:
+    dim, cosine, parameter = int(row["dim"]), float(row["max_cosine"]), int(row["parameter"])
+
+    def build() -> Array:
+        made_of = row["made_of"]
+        if made_of in GRAPHS:
+            return graphs.spectral_code(GRAPHS[made_of](), parameter, dim)
+        if made_of in IN_DIMENSIONS:
+            return IN_DIMENSIONS[made_of](parameter)
+        # deriving takes a cosine s to s / (1 + s), and in n steps to s / (1 + n s)
+        return derive(WHOLE[made_of](), cosine / (1 - parameter * cosine), steps=parameter)
+
+    return Entry(row["name"], int(row["num_points"]), dim, cosine, row["citation"], fixed(build))
 
 
-def _spectral(graph: Callable[[], graphs.Graph], eigenvalue: float, dim: int) -> Array:
-    return graphs.spectral_code(graph(), eigenvalue, dim)
+def read_table(name: str) -> list[dict[str, str]]:
+    """Return the rows of a table of this package."""
+    with (resources.files("hyperproto.codes.algebra") / name).open(encoding="utf-8") as lines:
+        return list(csv.DictReader(lines))
 
 
 def equiangular_276() -> Array:
@@ -173,6 +118,32 @@ def golay_signs(dim: int) -> Array:
     return unit_rows(1 - 2 * shortened)
 
 
+WHOLE = {
+    make.__name__: make
+    for make in (
+        lattices.icosahedron,
+        lattices.cell_600,
+        lattices.e8_roots,
+        lattices.barnes_wall_16,
+        lattices.leech_vectors,
+        equiangular_276,
+    )
+}
+IN_DIMENSIONS = {
+    make.__name__: make
+    for make in (lattices.construction_a, lattices.laminated, lattices.cohn_li, golay_signs)
+}
+GRAPHS = {
+    make.__name__: make
+    for make in (
+        graphs.gewirtz_graph,
+        graphs.hoffman_singleton_graph,
+        graphs.m22_graph,
+        graphs.higman_sims_graph,
+    )
+}
+
+
 @cache
 def parents() -> dict[str, Entry]:
     """Return the codes that sections are taken of, by name."""
@@ -190,8 +161,7 @@ def parents() -> dict[str, Entry]:
 @cache
 def section_entries() -> tuple[Entry, ...]:
     """Return the entries of the table of sections."""
-    with (resources.files("hyperproto.codes.algebra") / TABLE).open(encoding="utf-8") as lines:
-        return tuple(_section_entry(row) for row in csv.DictReader(lines))
+    return tuple(map(_section_entry, read_table(TABLE)))
 
 
 def _section_entry(row: dict[str, str]) -> Entry:
