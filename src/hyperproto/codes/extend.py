@@ -17,7 +17,7 @@ from hyperproto.codes.joint import ranked_points
 from hyperproto.codes.measure import Array, random_points, row_blocks, unit_rows
 from hyperproto.codes.ranking import Ranking
 from hyperproto.codes.search import WORK, insert_points
-from hyperproto.codes.smooth_max import SmoothMaxWithFixedPoints, minimize
+from hyperproto.codes.smooth_max import SmoothMaxWithFixedPoints, minimize_points
 
 FIRST = (4, 16, 64, 256)  # all starts together
 LAST = (2**9, 2**11, 2**13, 2**16, 2**20)  # the best of them, one by one
@@ -56,11 +56,7 @@ def extend_code(fixed: Array, count: int, *, effort: str = "balanced", seed: int
 def _descend(fixed: Array, points: Array, exponents: tuple[int, ...], iterations: int) -> Array:
     """Follow the minimum of all starts over rising exponents. Shape (B, count, D), unit rows."""
     smooth = SmoothMaxWithFixedPoints(fixed, *points.shape[:2])
-    x = points.reshape(-1)
-    for exponent in exponents:
-        smooth.exponent = exponent
-        x = minimize(smooth, x, iterations=iterations)
-    return unit_rows(x.reshape(-1, points.shape[2])).reshape(points.shape)
+    return minimize_points(smooth.stages(exponents), points, iterations=iterations)
 
 
 def _start(fixed: Array, count: int, seed: int) -> Array:

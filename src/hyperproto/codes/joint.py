@@ -24,9 +24,16 @@ from numpy.typing import NDArray
 from hyperproto._core.processes import run_tasks
 from hyperproto._core.progress import report_progress
 from hyperproto.codes.certificate import separation_bound
-from hyperproto.codes.measure import Array, random_points, unit_rows
+from hyperproto.codes.measure import Array, random_points, row_lengths, tangential, unit_rows
 from hyperproto.codes.ranking import Ranking
-from hyperproto.codes.smooth_max import Objective, SmoothMax, SmoothMaxWithFixedPoints, minimize
+from hyperproto.codes.smooth_max import (
+    Objective,
+    Smooth,
+    SmoothMax,
+    SmoothMaxWithFixedPoints,
+    minimize,
+    minimize_points,
+)
 
 EXPONENTS = (1, 2, 4, 8, 16, 32)
 SCALE, POWER = 0.95, 0.7  # of the rule for λ, fitted on CIFAR-100's classes at D = 3 ... 100
@@ -92,11 +99,11 @@ def separate_points(layout: Array, max_cosine: float, *, iterations: int = 200) 
     >>> bool(separated[0] @ separated[1] < 0.51), bool(separated[2] @ near[2] > 0.999)
     (True, True)
     """
-    x = layout.reshape(-1)
-    for firmness in FIRMNESS:
-        objective = partial(_near_layout, layout=layout, max_cosine=max_cosine, firmness=firmness)
-        x = minimize(objective, x, iterations=iterations, tolerance=1e-8)
-    return unit_rows(x.reshape(layout.shape))
+    stages = (
+        partial(_near_layout, layout=layout, max_cosine=max_cosine, firmness=firmness)
+        for firmness in FIRMNESS
+    )
+    return minimize_points(stages, layout, iterations=iterations, tolerance=1e-8)
 
 
 def _near_layout(
@@ -112,8 +119,8 @@ def _near_layout(
     np.maximum(excess, 0.0, out=excess)
     value = (moved**2).sum() + firmness * (excess**2).sum()
     pull = 2 * moved + 4 * firmness * (excess @ points)
-    pull -= np.einsum("ij,ij->i", pull, points)[:, None] * points
-    return float(value / len(rows)), (pull / norms / len(rows)).reshape(-1)
+    pull = tangential(pull, points, norms) / len(rows)
+    return float(value / len(rows)), pull.reshape(-1)
 
 
 def auto_weight(num_points: int, dim: int) -> float:
@@ -149,19 +156,15 @@ class Joint:
         dim: int,
         fixed: Array | None = None,
     ) -> None:
-        self.separation, self.ranking, self.members, self.weight = (
-            separation,
-            ranking,
-            members,
-            weight,
-        )
+        self.separation, self.ranking = separation, ranking
+        self.members, self.weight = members, weight
         self.fixed: Array = np.empty((0, dim)) if fixed is None else fixed
 
     def __call__(self, x: Array) -> tuple[float, Array]:
         """Return the value and its gradient at ``x``, K rows laid out flat."""
         value, gradient = self.separation(x)
         rows = np.concatenate([self.fixed, x.reshape(-1, self.fixed.shape[1])])[self.members]
-        norms = np.sqrt(np.einsum("ij,ij->i", rows, rows))[:, None]
+        norms = row_lengths(rows)
         moving = self.members >= len(self.fixed)
         points = np.where(moving[:, None], rows / norms, rows)
         loss, pull = self.ranking(points)
@@ -206,12 +209,11 @@ def _descend(
     fixed: Array | None,
 ) -> tuple[float, Array]:
     """Return the value and the points after every exponent."""
-    smooth: SmoothMax | SmoothMaxWithFixedPoints = SmoothMax(*start.shape)
+    smooth: Smooth = SmoothMax(*start.shape)
     if fixed is not None:
         smooth = SmoothMaxWithFixedPoints(fixed, 1, len(start))
     joint = Joint(smooth, ranking, members, weight=weight, dim=start.shape[1], fixed=fixed)
     x = start.reshape(-1)
-    for exponent in EXPONENTS:
-        smooth.exponent = exponent
+    for _ in smooth.stages(EXPONENTS):
         x = minimize(joint, x, iterations=iterations, tolerance=1e-7)
     return joint(x)[0], unit_rows(x.reshape(start.shape))

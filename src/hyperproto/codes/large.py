@@ -16,9 +16,16 @@ from hyperproto._core.processes import one_thread
 from hyperproto._core.progress import report_progress
 from hyperproto.codes.certificate import random_max_cosine, separation_bound
 from hyperproto.codes.joint import Joint
-from hyperproto.codes.measure import Array, max_cosine, random_points, row_blocks, unit_rows
+from hyperproto.codes.measure import (
+    Array,
+    max_cosine,
+    random_points,
+    row_blocks,
+    row_lengths,
+    tangential,
+)
 from hyperproto.codes.ranking import Ranking
-from hyperproto.codes.smooth_max import minimize
+from hyperproto.codes.smooth_max import minimize_points
 
 Edges = tuple[NDArray[np.int32], NDArray[np.int32]]
 
@@ -53,14 +60,13 @@ class EdgeHinge:
     def __call__(self, x: Array) -> tuple[float, Array]:
         """Return f and its gradient at ``x``, K rows laid out flat."""
         x = x.reshape(self.shape)
-        norms = np.sqrt(np.einsum("ij,ij->i", x, x))[:, None]
+        norms = row_lengths(x)
         points = (x / norms).astype(np.float32)
         excess = np.maximum(self._cosines(points) - np.float32(self.threshold), 0)
         weights = csr_array((excess, self.edges[1], self._rows), shape=(len(x), len(x)))
         gradient = (weights @ points + weights.T @ points).astype(np.float64)
-        gradient -= np.einsum("ij,ij->i", gradient, points)[:, None] * points
-        gradient /= norms
-        return 0.5 * float(np.square(excess, dtype=np.float64).sum()), gradient.reshape(-1)
+        value = 0.5 * float(np.square(excess, dtype=np.float64).sum())
+        return value, tangential(gradient, points, norms).reshape(-1)
 
     def max_cosine(self, points: Array) -> float:
         """Return the largest cosine of the edges, or τ where there are none."""
@@ -101,8 +107,7 @@ def tiled_descent(num_points: int, dim: int, *, rounds: int, seed: int) -> Array
             best, lowest = points, largest
         if largest < STAY * threshold and len(edges[0]) < EDGES_PER_POINT * num_points:
             threshold = hinge.threshold = FALL * min(threshold, largest)
-        x = minimize(hinge, points.reshape(-1), iterations=STEPS, tolerance=1e-9, memory=memory)
-        points = unit_rows(x.reshape(points.shape))
+        points = minimize_points([hinge], points, iterations=STEPS, memory=memory)
         report_progress(turn + 1, rounds, f"maximum cosine {lowest:.6f}, bound {bound:.6f}")
     return min(best, points, key=max_cosine)
 
@@ -140,7 +145,8 @@ def many_ranked_points(
         threshold = max(goal, RANKED_FALL * threshold)
         hinge = EdgeHinge(near_pairs(points, threshold - MARGIN), points.shape, threshold)
         joint = Joint(hinge, ranking, members, weight=weight * share, dim=points.shape[1])
-        x = minimize(joint, points.reshape(-1), iterations=STEPS, tolerance=1e-9 * share, memory=5)
-        points = unit_rows(x.reshape(points.shape))
+        points = minimize_points(
+            [joint], points, iterations=STEPS, tolerance=1e-9 * share, memory=5
+        )
         report_progress(turn + 1, rounds)
     return points

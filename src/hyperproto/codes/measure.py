@@ -31,8 +31,23 @@ class Separation:
 
 
 def unit_rows(vectors: Array) -> Array:
-    """Return ``vectors`` of shape (K, D) scaled to unit rows."""
-    return vectors / np.sqrt(np.einsum("ij,ij->i", vectors, vectors))[:, None]
+    """Return ``vectors`` of shape (..., D) scaled to unit rows."""
+    return vectors / row_lengths(vectors)
+
+
+def row_lengths(vectors: Array) -> Array:
+    """Return the length of each row of ``vectors``, shape (..., D). Shape (..., 1)."""
+    return np.asarray(np.sqrt(np.einsum("...d,...d->...", vectors, vectors))[..., None])
+
+
+def tangential(gradient: Array, points: Array, lengths: Array) -> Array:
+    """Return a gradient in unit rows as one in rows of such lengths; it is written over.
+
+    What points along a row changes nothing, as only the direction of a row counts. Shape (..., D).
+    """
+    gradient -= np.einsum("...d,...d->...", gradient, points)[..., None] * points
+    gradient /= lengths
+    return gradient
 
 
 def random_points(num_points: int, dim: int, seed: int) -> Array:

@@ -15,14 +15,15 @@ References
 """
 
 import math
-from collections.abc import Callable
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 from scipy.sparse import csr_array
 
-from hyperproto.codes.measure import Array, unit_rows
+from hyperproto.codes.measure import Array, row_lengths, tangential, unit_rows
 
 Objective = Callable[[Array], tuple[float, Array]]
 Pairs = tuple[NDArray[np.intp], NDArray[np.intp]]
@@ -120,6 +121,23 @@ def minimize(
     return x
 
 
+def minimize_points(
+    objectives: Iterable[Objective],
+    points: Array,
+    *,
+    iterations: int,
+    tolerance: float = 1e-9,
+    memory: int = 20,
+) -> Array:
+    """Minimize several objectives of rows in turn, each by :func:`minimize` from where the last
+    ended. Returns unit rows, shape (..., D) as ``points``.
+    """
+    x = points.reshape(-1)
+    for objective in objectives:
+        x = minimize(objective, x, iterations=iterations, tolerance=tolerance, memory=memory)
+    return unit_rows(x.reshape(points.shape))
+
+
 def _backtrack(
     objective: Objective, x: Array, value: float, step: Array, slope: float
 ) -> tuple[Array, float, Array] | None:
@@ -137,7 +155,22 @@ def _backtrack(
     return None
 
 
-class SmoothMax:
+class Smooth(ABC):
+    """A smooth maximum, with an exponent that may be changed between calls."""
+
+    exponent: int
+
+    @abstractmethod
+    def __call__(self, x: Array) -> tuple[float, Array]:
+        """Return the value and its gradient at ``x``, rows of any length laid out flat."""
+
+    def stages(self, exponents: Iterable[int]) -> Iterator["Smooth"]:
+        """Yield itself with each exponent in turn."""
+        for self.exponent in exponents:
+            yield self
+
+
+class SmoothMax(Smooth):
     r"""The smooth maximum of all cosines, on rows of any length, with its tangential gradient.
 
     .. math:: f_p = \frac1p \log \sum_{i \ne j} (1 - c_{ij})^{-p}, \qquad
@@ -158,7 +191,7 @@ class SmoothMax:
     def __call__(self, x: Array) -> tuple[float, Array]:
         """Return f_p and its gradient at ``x``, K rows laid out flat."""
         x = x.reshape(self.shape)
-        norms = np.sqrt(np.einsum("ij,ij->i", x, x))[:, None]
+        norms = row_lengths(x)
         points = x / norms
         ratio, weight = self._ratio, self._weight
         np.matmul(points, points.T, out=ratio)
@@ -174,9 +207,8 @@ class SmoothMax:
         weight *= ratio
         gradient = weight @ points
         gradient *= 2 / (total * closest)
-        gradient -= np.einsum("ij,ij->i", gradient, points)[:, None] * points
-        gradient /= norms
-        return math.log(total) / self.exponent - math.log(closest), gradient.reshape(-1)
+        value = math.log(total) / self.exponent - math.log(closest)
+        return value, tangential(gradient, points, norms).reshape(-1)
 
 
 def descend(
@@ -192,13 +224,12 @@ def descend(
     An exponent ends after so many iterations, or when the entries of the gradient have fallen to
     ``tolerance`` times 1/(K√D), which is what they are like at random points.
     """
-    x = points.reshape(-1)
     tolerance /= len(points) * math.sqrt(points.shape[1])
     memory = 20 if points.size < 20_000 else 10  # beyond that the pairs no longer fit the cache
-    for exponent in exponents:
-        smooth.exponent = exponent
-        x = minimize(smooth, x, iterations=iterations, tolerance=tolerance, memory=memory)
-    return unit_rows(x.reshape(points.shape))
+    stages = smooth.stages(exponents)
+    return minimize_points(
+        stages, points, iterations=iterations, tolerance=tolerance, memory=memory
+    )
 
 
 def largest_cosine(points: Array) -> float:
@@ -210,7 +241,7 @@ def largest_cosine(points: Array) -> float:
     return float(cosine.max())
 
 
-class SmoothMaxWithFixedPoints:
+class SmoothMaxWithFixedPoints(Smooth):
     r"""The smooth maximum over all pairs with a new point, where others stay fixed, summed over B
     independent starts.
 
@@ -236,7 +267,7 @@ class SmoothMaxWithFixedPoints:
         laid out flat.
         """
         x = x.reshape(self.shape)
-        norms = np.sqrt(np.einsum("bid,bid->bi", x, x))[..., None]
+        norms = row_lengths(x)
         points = x / norms
         old, new = self._distances(points)
         closest = np.minimum(old.min(axis=(1, 2)), new.min(axis=(1, 2))).clip(CLOSEST)[
@@ -253,10 +284,8 @@ class SmoothMaxWithFixedPoints:
             weight *= ratio
         gradient = weights[0] @ self.fixed + weights[1] @ points
         gradient *= 2 / (total[:, None, None] * closest)
-        gradient -= np.einsum("bid,bid->bi", gradient, points)[..., None] * points
-        gradient /= norms
         value = np.log(total) / self.exponent - np.log(closest[:, 0, 0])
-        return float(value.sum()), gradient.reshape(-1)
+        return float(value.sum()), tangential(gradient, points, norms).reshape(-1)
 
     def largest_cosines(self, points: Array) -> Array:
         """Return, for each start, the largest cosine of a pair with a new point. Shapes (B, count,
