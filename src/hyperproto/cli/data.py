@@ -90,14 +90,21 @@ class Data(ColumnOptions):
     def run(self) -> None:
         """Read, describe, verify."""
         from hyperproto._core.errors import InputError
+        from hyperproto.data.hints import suggest_kinds
         from hyperproto.data.readers import detect
         from hyperproto.data.table_files import describe_columns, read_columns
 
         name = self.reader or detect(self.path)
         asked = {option: getattr(self, option) for option in (*KINDS, "image", "text")}
         if name == "table" and not any(asked[kind] for kind in KINDS):
-            columns = describe_columns(read_columns(self.path))
+            table = read_columns(self.path)
+            columns = describe_columns(table)
             print(json.dumps(columns)) if self.json else _show_columns(self.path, columns)
+            hints = [
+                f"--{kind} {shlex.quote(said)}" for kind, said in suggest_kinds(table).values()
+            ]
+            if hints and not self.json:
+                print(f"If one of these is to be predicted: {', '.join(hints)}.")
             return
         for option, given in asked.items():
             if name != "table" and given:
