@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, vstack
 from torch import Tensor
 
+from hyperproto._core.arrays import Array, Numbers, Values
 from hyperproto._core.checks import choose
 from hyperproto._core.errors import InputError
 from hyperproto._core.schema import from_plain
@@ -63,7 +64,7 @@ class Standardizer:
     knots: tuple[tuple[float, ...], ...] = ()
 
     @classmethod
-    def fit(cls, values: Any, weight: NDArray[Any] | None = None, how: Scaling = "columns") -> Self:
+    def fit(cls, values: Values, weight: Array | None = None, how: Scaling = "columns") -> Self:
         """Measure training data, shape (n, columns) or (n, channels, height, width), each row by
         its weight.
 
@@ -73,20 +74,21 @@ class Standardizer:
         if how == "none":
             return cls((0.0,), (1.0,))
         if how == "global" or is_sparse(values):
-            scale = _root_mean_square(values, weight, how)
-            return cls((0.0,), tuple(scale.tolist()))
+            return cls((0.0,), _root_mean_square(values, weight, how))
         rows = np.asarray(values, dtype=np.float64)
-        mean, scale = _moments(rows, weight)
+        if rows.ndim == 4:  # a row for each pixel
+            pixels = rows.shape[2] * rows.shape[3]
+            rows = rows.swapaxes(0, 1).reshape(rows.shape[1], -1).T
+            weight = None if weight is None else np.repeat(weight, pixels)
+            mean, scale = _moments(rows, weight)
+            return cls(tuple(mean.tolist()), tuple(scale.tolist()))
         bent = cls((), ())
-        if how in ("robust", "binned") and rows.ndim == 2:
-            bent = cls(
-                (),
-                (),
-                *_tails(rows, weight, scale),
-                _knots(rows, weight) if how == "binned" else (),
-            )
-        if bent.bend:
-            mean, scale = _moments(bent._bent(rows), weight)
+        if how != "columns":
+            tails = _tails(rows, weight)
+            bent = cls((), (), *tails, _knots(rows, weight) if how == "binned" else ())
+        mean, scale = _moments(bent._bent(rows), weight)
+        indicator = _are_indicators(rows)
+        mean, scale = np.where(indicator, 0.0, mean), np.where(indicator, 1.0, scale)
         return replace(bent, mean=tuple(mean.tolist()), scale=tuple(scale.tolist()))
 
     def check_width(self, width: int) -> Self:
@@ -131,16 +133,17 @@ class Standardizer:
         column, start, width = np.array(found, dtype=np.float64).reshape(-1, 3).T.copy()
         return column.astype(np.intp), start, width
 
-    def __call__(self, values: Any) -> Tensor:
+    def __call__(self, values: Values) -> Tensor:
         """Return inputs for a network: images and rows with bins in float32, other rows as precise
         as they came.
         """
         mean, scale = np.array(self.mean), np.array(self.scale)
         if is_sparse(values) and not mean.any() and not self.knots:
             starts, columns, entries = parts_of(values)
-            divisor = torch.from_numpy(scale)
-            entries = entries / (divisor[columns] if len(scale) > 1 else divisor).to(entries.dtype)
-            return sparse_rows(starts, columns, entries, values.shape[1])
+            divisor = torch.from_numpy(scale).expand(values.shape[1])[columns]
+            return sparse_rows(
+                starts, columns, entries / divisor.to(entries.dtype), values.shape[1]
+            )
         values = values.toarray() if is_sparse(values) else np.asarray(values)
         is_single = values.ndim == 4 or self.knots or values.dtype == np.float32
         if values.ndim == 4:
@@ -153,7 +156,7 @@ class Standardizer:
             np.ascontiguousarray(scaled, dtype=np.float32 if is_single else np.float64)
         )
 
-    def _bent(self, values: NDArray[Any]) -> NDArray[Any]:
+    def _bent(self, values: Array) -> Array:
         """Return rows with their heavy tails bent."""
         if not self.bend:
             return values
@@ -163,28 +166,20 @@ class Standardizer:
         return rows
 
 
-def _moments(rows: NDArray[Any], weight: NDArray[Any] | None) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return the mean and the standard deviation of each column or channel; 0 and 1 for zeros and
-    ones.
-    """
-    images = rows.ndim == 4
-    by_row = rows.mean(axis=(2, 3)) if images else rows
-    weights = None if weight is None else np.broadcast_to(weight[:, None], by_row.shape)
-    mean = np.average(by_row, axis=0, weights=weights)
-    around = np.square(rows - (mean[:, None, None] if images else mean))
-    scale = np.sqrt(
-        np.average(around.mean(axis=(2, 3)) if images else around, axis=0, weights=weights)
-    )
+def _moments(rows: Array, weight: Array | None) -> tuple[Numbers, Numbers]:
+    """Return the mean and the standard deviation of each column, 1 where it never changes."""
+    mean = np.average(rows, axis=0, weights=weight)
+    scale = np.sqrt(np.average(np.square(rows - mean), axis=0, weights=weight))
     tiny = 10 * np.finfo(np.float64).eps * np.maximum(np.abs(mean), 1e-300)
-    if not images:
-        indicator = np.isin(rows, (0, 1)).all(axis=0)
-        mean, scale = np.where(indicator, 0.0, mean), np.where(indicator, 1.0, scale)
     return mean, np.where(scale > tiny, scale, 1.0)
 
 
-def _tails(
-    rows: NDArray[Any], weight: NDArray[Any] | None, scale: NDArray[Any]
-) -> tuple[tuple[float, ...], tuple[float, ...]]:
+def _are_indicators(rows: Array) -> NDArray[np.bool_]:
+    """Return which columns hold zeros and ones alone. Shape (columns,)."""
+    return np.asarray(np.isin(rows, (0, 1)).all(axis=0))
+
+
+def _tails(rows: Array, weight: Array | None) -> tuple[tuple[float, ...], tuple[float, ...]]:
     """Return the center and the bend of each column, nothing where no column has heavy tails.
 
     The bend is the median distance from the median, of values that differ from it: for a normal
@@ -192,7 +187,7 @@ def _tails(
     up the standard deviation.
     """
     centers, bends = [], []
-    for column, deviation in zip(rows.T, scale.tolist(), strict=True):
+    for column, deviation in zip(rows.T, _moments(rows, weight)[1].tolist(), strict=True):
         center = float(_quantiles(column, weight, 0.5))
         away = np.abs(column - center)
         differs = away > 0
@@ -204,7 +199,7 @@ def _tails(
     return (tuple(centers), tuple(bends)) if any(bends) else ((), ())
 
 
-def _knots(rows: NDArray[Any], weight: NDArray[Any] | None) -> tuple[tuple[float, ...], ...]:
+def _knots(rows: Array, weight: Array | None) -> tuple[tuple[float, ...], ...]:
     """Return the ends of bins with about equal weight for each column, nothing where no column has
     two bins.
 
@@ -212,7 +207,7 @@ def _knots(rows: NDArray[Any], weight: NDArray[Any] | None) -> tuple[tuple[float
     """
     if weight is not None:
         rows, weight = rows[weight > 0], weight[weight > 0]
-    numbers = np.flatnonzero(~np.isin(rows, (0, 1)).all(axis=0))
+    numbers = np.flatnonzero(~_are_indicators(rows))
     found: list[tuple[float, ...]] = [()] * rows.shape[1]
     shares = np.linspace(0, 1, choose_bins(len(rows), len(numbers)) + 1)
     for column in numbers if len(shares) > 1 else ():
@@ -222,7 +217,7 @@ def _knots(rows: NDArray[Any], weight: NDArray[Any] | None) -> tuple[tuple[float
     return tuple(found) if any(found) else ()
 
 
-def _quantiles(values: NDArray[Any], weight: NDArray[Any] | None, shares: Any) -> NDArray[Any]:
+def _quantiles(values: Array, weight: Array | None, shares: Values) -> Array:
     """Return the least values that these shares of the weight do not exceed."""
     if weight is None:
         return np.asarray(np.quantile(values, shares, method="inverted_cdf"))
@@ -231,22 +226,16 @@ def _quantiles(values: NDArray[Any], weight: NDArray[Any] | None, shares: Any) -
     return np.asarray(values[order[np.searchsorted(total, total[-1] * shares)]])
 
 
-def _root_mean_square(
-    values: Any, weight: NDArray[Any] | None, how: Scaling
-) -> NDArray[np.float64]:
-    """Return the root of the mean square of each column, shape (columns,), or of all together,
-    shape (1,).
-    """
-    n, width = values.shape[0], int(np.prod(values.shape[1:]))
-    counts = np.ones(n) if weight is None else weight
+def _root_mean_square(values: Values, weight: Array | None, how: Scaling) -> tuple[float, ...]:
+    """Return the root of the mean square of each column, or of all together; 1 in place of 0."""
     if is_sparse(values):
-        starts, columns, entries = (part.numpy() for part in parts_of(values))
-        squares = np.square(entries, dtype=np.float64) * np.repeat(counts, np.diff(starts))
-        total = squares.sum() if how == "global" else np.bincount(columns, squares, minlength=width)
+        rows = to_scipy(values).astype(np.float64)
     else:
-        total = (np.square(np.asarray(values).reshape(n, -1), dtype=np.float64).T * counts).sum()
-    root = np.atleast_1d(np.sqrt(total / counts.sum() / (width if how == "global" else 1)))
-    return np.where(root > 0, root, 1.0)
+        rows = np.asarray(values, dtype=np.float64).reshape(len(values), -1)
+    counts = np.ones(rows.shape[0]) if weight is None else weight
+    mean = counts @ (rows * rows) / counts.sum()
+    root = np.sqrt(mean.mean(keepdims=True) if how == "global" else mean)
+    return tuple(np.where(root > 0, root, 1.0).tolist())
 
 
 @dataclass(frozen=True)
@@ -308,13 +297,9 @@ def preprocessing_from_dict(values: Mapping[str, Any]) -> Preprocessing:
     return from_plain(choose(fields.pop("kind", None), kinds, what="preprocessing"), fields)
 
 
-def is_sparse(values: Any) -> bool:
+def is_sparse(values: Values) -> bool:
     """Whether this is a sparse matrix of scipy, or a tensor of sparse rows."""
-    return (
-        values.layout == torch.sparse_csr
-        if isinstance(values, Tensor)
-        else hasattr(values, "tocsr")
-    )
+    return hasattr(values, "tocsr") or getattr(values, "layout", None) == torch.sparse_csr
 
 
 def sparse_rows(starts: Tensor, columns: Tensor, values: Tensor, width: int) -> Tensor:
@@ -328,7 +313,7 @@ def sparse_rows(starts: Tensor, columns: Tensor, values: Tensor, width: int) -> 
         )
 
 
-def from_scipy(matrix: Any) -> Tensor:
+def from_scipy(matrix: Values) -> Tensor:
     """Return a matrix of scipy as sparse rows; nothing is copied where it is CSR."""
     csr = matrix.tocsr()
     index = np.int64 if csr.indices.dtype != csr.indptr.dtype else csr.indices.dtype
@@ -338,17 +323,17 @@ def from_scipy(matrix: Any) -> Tensor:
     return sparse_rows(starts, columns, torch.from_numpy(csr.data), csr.shape[1])
 
 
-def to_scipy(rows: Tensor) -> csr_array:
+def to_scipy(rows: Values) -> csr_array:
     """Return sparse rows as an array of scipy; nothing is copied."""
     starts, columns, values = (part.numpy() for part in parts_of(rows))
     return csr_array((values, columns, starts), shape=rows.shape)
 
 
-def parts_of(rows: Any) -> tuple[Tensor, Tensor, Tensor]:
+def parts_of(rows: Values) -> tuple[Tensor, Tensor, Tensor]:
     """Return where sparse rows start, shape (n + 1,), and the columns and
     values of their entries.
     """
-    rows = rows if isinstance(rows, Tensor) else from_scipy(rows)
+    rows = from_scipy(rows) if hasattr(rows, "tocsr") else rows
     return rows.crow_indices(), rows.col_indices(), rows.values()
 
 
@@ -359,11 +344,11 @@ def take_rows(values: Tensor, ids: Tensor | slice) -> Tensor:
     >>> take_rows(rows, torch.tensor([2, 0])).to_dense().tolist()
     [[0.0, 0.0, 1.0], [1.0, 0.0, 0.0]]
     """
-    if not is_sparse(values):
-        return (
-            values.index_select(0, ids) if isinstance(ids, Tensor) else values[ids]
-        )  # values[ids] takes longer
-    return from_scipy(to_scipy(values)[ids.numpy() if isinstance(ids, Tensor) else ids])
+    if is_sparse(values):
+        return from_scipy(to_scipy(values)[np.arange(len(values))[ids]])
+    if isinstance(ids, Tensor):
+        return values.index_select(0, ids)  # values[ids] takes longer
+    return values[ids]
 
 
 def join_rows(parts: Sequence[Tensor]) -> Tensor:
