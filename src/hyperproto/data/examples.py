@@ -148,7 +148,7 @@ class Loader(MapStyle):
         yield from self.loader
 
 
-def map_targets(targets: Any, change: Callable[[Any, str], Tensor]) -> Targets:
+def map_targets(targets: Values, change: Callable[[Values, str], Tensor]) -> Targets:
     """Return targets in the form that they have, each changed by a function of it and its name."""
     if isinstance(targets, Mapping):
         return {name: change(target, name) for name, target in targets.items()}
@@ -180,7 +180,7 @@ def as_examples(data: object, *, name: str) -> Examples:
     raise InputTypeError(name, rule, type(data).__name__)
 
 
-def _tensor(values: Any, name: str) -> Tensor:
+def _tensor(values: Values, name: str) -> Tensor:
     try:
         return from_scipy(values) if hasattr(values, "tocsr") else torch.as_tensor(values)
     except (TypeError, ValueError, RuntimeError) as error:

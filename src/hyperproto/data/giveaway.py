@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
-import torch
 
 from hyperproto._core.arrays import Array
 from hyperproto.data.preprocessing import TablePreprocessing, is_sparse
@@ -45,12 +44,12 @@ def find_giveaways(source: Source) -> Iterator[Giveaway]:
     """
     inputs = source.train.inputs
     prepared = source.preprocessing
-    if not isinstance(prepared, TablePreprocessing) or not isinstance(inputs, torch.Tensor):
+    if not isinstance(prepared, TablePreprocessing) or is_sparse(inputs):
         return
-    if is_sparse(inputs) or len(inputs) < FEWEST_ROWS:
+    if len(inputs) < FEWEST_ROWS:
         return
     order = np.random.default_rng(0).permutation(len(inputs))[:MOST_ROWS]
-    rows = inputs.numpy()[order]
+    rows = np.asarray(inputs)[order]
     answers = {name: source.train.targets[name].numpy()[order] for name in source.targets}
     start = 0
     for column in prepared.encoder.columns:

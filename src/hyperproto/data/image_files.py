@@ -7,10 +7,11 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 from torch.utils.data import DataLoader, Dataset
 
@@ -32,6 +33,8 @@ AT_ONCE = 64  # images a worker decodes before it passes them on
 WORTH_A_WORKER = 200  # images; for fewer, starting a process takes longer than it saves
 SAMPLED = 100  # images whose size is looked up
 AHEAD = 2  # batches each worker may have ready
+
+T = TypeVar("T")
 
 
 class ImageFiles(Sequence[Path]):
@@ -127,12 +130,9 @@ def find_corrupt(paths: ImageFiles, *, workers: int | None = None) -> dict[int, 
     An image that is cut short is found too, which reading its header alone would miss.
     """
     found: dict[int, str] = {}
-    for _, corrupt in _in_parts(
-        partial(_corrupt_rows, paths),
-        len(paths),
-        cpu_count() if workers is None else workers,
-        "verifying images",
-    ):
+    workers = cpu_count() if workers is None else workers
+    make = partial(_corrupt_rows, paths)
+    for _, corrupt in _in_parts(make, len(paths), workers, "verifying images"):
         found |= corrupt
     return found
 
@@ -148,44 +148,42 @@ def _corrupt_rows(paths: ImageFiles, rows: Tensor) -> dict[int, str]:
 
 
 def _in_parts(
-    make: Callable[[Tensor], Any], n: int, workers: int, doing: str
-) -> Iterator[tuple[Any, Any]]:
+    make: Callable[[Tensor], T], n: int, workers: int, doing: str
+) -> Iterator[tuple[NDArray[np.int64], T]]:
     """Yield some rows of ``n`` and what ``make`` returns for them, in order,
     with a progress bar.
     """
     parts = list(torch.split(torch.arange(n), AT_ONCE))
+    done = stream(make, parts, workers=min(workers, n // WORTH_A_WORKER))
     with progress_bar(doing, n) as bar:
-        for rows, made in zip(
-            parts, stream(make, parts, workers=min(workers, n // WORTH_A_WORKER)), strict=True
-        ):
+        for rows, made in zip(parts, done, strict=True):
             yield rows.numpy(), made
             bar.update(int(rows[-1]) + 1)
 
 
-class _Work(Dataset[Any]):
-    """What a worker is asked for: whole batches."""
+class _Work(Dataset[tuple[T | None, Exception | None]]):
+    """What a worker is asked for: whole batches, or why there is none."""
 
-    def __init__(self, make: Callable[[Tensor], Any]) -> None:
+    def __init__(self, make: Callable[[Tensor], T]) -> None:
         self.make = make
 
-    def __getitem__(self, ids: Tensor) -> Any:
+    def __getitem__(self, ids: Tensor) -> tuple[T | None, Exception | None]:
         try:
-            return self.make(ids)
+            return self.make(ids), None
         except (HyperprotoError, OSError) as error:
             # raised in the worker it would arrive wrapped in a traceback; its sentence is enough
-            return error
+            return None, error
 
 
-def stream(make: Callable[[Tensor], Any], ids: list[Tensor], *, workers: int) -> Iterator[Any]:
+def stream(make: Callable[[Tensor], T], ids: list[Tensor], *, workers: int) -> Iterator[T]:
     """Yield ``make`` of each batch of ids in order, done ahead by ``workers`` processes; 0 does it
     here.
 
     Arrays arrive as tensors, in shared memory.
     """
     with warnings.catch_warnings():
-        warnings.filterwarnings(
-            "ignore", message="This DataLoader will create"
-        )  # more workers than cores: as asked
+        # more workers than cores: as asked
+        warnings.filterwarnings("ignore", message="This DataLoader will create")
         loader = DataLoader(
             _Work(make),
             sampler=ids,
@@ -197,9 +195,9 @@ def stream(make: Callable[[Tensor], Any], ids: list[Tensor], *, workers: int) ->
         )
         batches = iter(loader)
     try:
-        for made in batches:
-            if isinstance(made, Exception):
-                raise made
+        for made, error in batches:
+            if error is not None:
+                raise error
             yield made
     finally:
         # ends the workers now; an error's traceback would keep them, and ending them later takes

@@ -6,11 +6,11 @@ dense as a whole.
 
 import math
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, Literal, Self, TypeAlias
+from typing import Literal, Self, TypeAlias
 
 import numpy as np
 import torch
@@ -21,6 +21,7 @@ from torch import Tensor
 from hyperproto._core.arrays import Array, Numbers, Values
 from hyperproto._core.checks import choose
 from hyperproto._core.errors import InputError
+from hyperproto._core.files import Plain
 from hyperproto._core.schema import from_plain
 from hyperproto.defaults import HEAVY_TAILS, choose_bins
 from hyperproto.runtime.images import ImagePreprocessing
@@ -279,7 +280,7 @@ class TablePreprocessing:
             )
         return self.scaling(rows)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Plain:
         """Describe it for a run's config."""
         return {"kind": "table", **asdict(self)}
 
@@ -287,7 +288,7 @@ class TablePreprocessing:
 Preprocessing: TypeAlias = ImagePreprocessing | TablePreprocessing
 
 
-def preprocessing_from_dict(values: Mapping[str, Any]) -> Preprocessing:
+def preprocessing_from_dict(values: Plain) -> Preprocessing:
     """Rebuild what ``to_dict`` described."""
     fields = dict(values)
     kinds: dict[str, type[Preprocessing]] = {

@@ -6,11 +6,10 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from hyperproto._core.checks import choose, unknown_choice
 from hyperproto._core.errors import InputError, MissingDataError, arg
-from hyperproto._core.files import as_path
+from hyperproto._core.files import Plain, as_path
 from hyperproto.data import cifar100, digits, published
 from hyperproto.data.image_files import ImageFiles, images_in
 from hyperproto.data.image_folder import is_image_folder, read_image_folder
@@ -33,7 +32,7 @@ class Reader:
     """
 
     read: Callable[..., Source]
-    is_at: Callable[[Path], Any]
+    is_at: Callable[[Path], bool]
     info: published.DatasetInfo | None = None
     variant: bool = False
 
@@ -99,13 +98,15 @@ def detect(path: str | Path) -> str:
     return (sets or found)[0]
 
 
-def read_source(path: str | Path, reader: str | None = None, **options: Any) -> Source:
+def read_source(
+    path: str | Path, reader: str | None = None, *, seed: int = 0, **options: object
+) -> Source:
     """Read the data at ``path``; parameters are those of :func:`describe_data`."""
-    return read_data(describe_data(path, reader, **options))
+    return read_data(describe_data(path, reader, seed=seed, **options))
 
 
 def describe_data(
-    path: str | Path, reader: str | None = None, *, seed: int = 0, **options: Any
+    path: str | Path, reader: str | None = None, *, seed: int = 0, **options: object
 ) -> DataSpec:
     """Return the description in plain values from which :func:`read_data` reads, and a run stores
     to read again.
@@ -135,7 +136,7 @@ def describe_data(
     if "seed" in inspect.signature(_reader(name, given)).parameters:
         given.setdefault("seed", seed)
     if name == "table" and "test" in given:
-        given["test"] = str(Path(given["test"]).absolute())
+        given["test"] = str(Path(str(given["test"])).absolute())
     return DataSpec(reader=name, path="" if name in BUILT_IN else str(place), options=given)
 
 
@@ -211,7 +212,7 @@ def data_name(spec: DataSpec) -> str:
     return re.sub(r"[^\w.-]+", "-", name).strip("-.") or "data"
 
 
-def describe_source(source: Source) -> dict[str, Any]:
+def describe_source(source: Source) -> Plain:
     """Return counts, inputs, classes and ranges of a source, for people and for JSON."""
     parts = {"train": source.train} | ({} if source.test is None else {"test": source.test})
     inputs = source.train.inputs

@@ -169,7 +169,7 @@ def _preparation(
     """Return how training inputs are prepared and varied, and a sentence that says so."""
     if encoder is None:
         return choose_preparation(inputs)
-    how = choose_scaling("auto", sparse=isinstance(inputs, Tensor) and is_sparse(inputs))
+    how = choose_scaling("auto", sparse=is_sparse(inputs))
     note = f"Learns from {describe_encoder(encoder)}."
     return TablePreprocessing(encoder, Standardizer.fit(inputs, how=how)), None, note
 
