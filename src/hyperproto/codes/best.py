@@ -52,9 +52,8 @@ def best_code(
     work = choose(effort, WORK, what="effort")
     known = None if search_only else known_code(num_points, dim, seed=seed)
     if known is not None:
-        stored = known is from_zoo(
-            num_points, dim
-        )  # by a thorough search: a lesser one has no chance
+        # by a thorough search: a lesser one has no chance
+        stored = known is from_zoo(num_points, dim)
         if known.certificate.proved or (stored and effort != "thorough"):
             return known
     if num_points > MATRIX_POINTS:
@@ -140,9 +139,8 @@ def from_zoo(num_points: int, dim: int) -> Code | None:
 
 def _search_large(num_points: int, dim: int, rounds: int, seed: int) -> Code:
     """Search without K x K, where the effort allows a pass over all pairs."""
-    if (
-        dim == 3
-    ):  # a Fibonacci spiral: equal steps in height, the golden angle between one and the next
+    # a Fibonacci spiral: equal steps in height, the golden angle between one and the next
+    if dim == 3:
         steps = np.arange(num_points) + 0.5
         height, turn = 1 - 2 * steps / num_points, np.pi * (3 - np.sqrt(5)) * steps
         radius = np.sqrt(1 - height**2)

@@ -21,9 +21,8 @@ from hyperproto._version import __version__
 from hyperproto.codes.measure import Array, can_measure, max_cosine, sampled_max_cosine
 
 MEETS = 1e-9  # a code this close to a lower bound or a proved optimum is optimal up to rounding
-EXACT_POINTS = (
-    20_000  # up to here every pair is measured; beyond, a theorem is trusted and a sample checked
-)
+# up to here every pair is measured; beyond, a theorem is trusted and a sample checked
+EXACT_POINTS = 20_000
 SAMPLE = 128  # points whose cosines to all others are measured beyond that
 ROUNDED = 1e-6  # what rounding to float32 may add to a cosine
 

@@ -127,7 +127,6 @@ def _toward_prior(fixed: Array, similarity: Array, members: NDArray[np.intp]) ->
     old = members[members < len(fixed)]
     rows = similarity[len(fixed) :, old]
     toward = (rows - rows.mean(axis=1, keepdims=True)) @ fixed[old]
-    toward += 1e-3 * random_points(
-        len(toward), fixed.shape[1], 0
-    )  # without prior, a class starts anywhere
+    # without prior, a class starts anywhere
+    toward += 1e-3 * random_points(len(toward), fixed.shape[1], 0)
     return unit_rows(toward)

@@ -39,9 +39,8 @@ EDGES_PER_POINT = 400  # τ falls no further once there are more: bounds memory
 MEMORY_BYTES = 300_000_000  # for the pairs of L-BFGS
 # of the separation next to Equation 6, per point; at 100 pairs stay a tenth above the threshold
 STIFFNESS = 10_000.0
-RANKED_FALL = (
-    0.9  # of the threshold next to Equation 6, each pass, until it is where random points are
-)
+# of the threshold next to Equation 6, each pass, until it is where random points are
+RANKED_FALL = 0.9
 
 
 class EdgeHinge:

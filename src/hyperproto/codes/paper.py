@@ -41,9 +41,8 @@ def separation_gradient(points: Array) -> tuple[float, Array]:
     Row i of the gradient is the neighbor of i, plus every point whose neighbor is i, over K.
     """
     nearest, cosine = nearest_neighbors(points)
-    order = nearest.argsort(
-        kind="stable"
-    )  # gathers the points that share a neighbor; np.add.at is slower
+    # gathers the points that share a neighbor; np.add.at is slower
+    order = nearest.argsort(kind="stable")
     shared = nearest[order]
     first = np.concatenate(([0], (shared[1:] != shared[:-1]).nonzero()[0] + 1))
     gradient = points[nearest]

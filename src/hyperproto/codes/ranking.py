@@ -30,13 +30,11 @@ from hyperproto._core.progress import report_progress
 from hyperproto.codes.certificate import PriorAgreement
 from hyperproto.codes.measure import Array, row_blocks
 
-DEGREE = (
-    16  # even; 12 is right to 2e-8 in value, but 1e-6 in slope where points coincide and oppose
-)
+# even; 12 is right to 2e-8 in value, but 1e-6 in slope where points coincide and oppose
+DEGREE = 16
 BLOCK_ENTRIES = 65_536  # cosines worked on at a time: a few such blocks fit the cache
-SWAPPED = (
-    400  # points up to which an assignment ends in swaps: of more, trying every pair takes too long
-)
+# points up to which an assignment ends in swaps: of more, trying every pair takes too long
+SWAPPED = 400
 MARGIN = 0.01  # a smaller difference of cosines tells nobody anything
 
 
@@ -65,9 +63,8 @@ class Ranking:
         """
         gradient = np.zeros_like(points)
         total = 0.0
-        columns = min(
-            self.num_points, BLOCK_ENTRIES // 32
-        )  # the sums over all points cost too much for a few rows
+        # the sums over all points cost too much for a few rows
+        columns = min(self.num_points, BLOCK_ENTRIES // 32)
         for block in row_blocks(len(self.anchors), columns, entries=BLOCK_ENTRIES):
             anchors = self.anchors[block]
             cosines = points[anchors] @ points.T
@@ -135,9 +132,8 @@ def _rows(cosines: Array, anchors: NDArray[np.intp], weights: Array) -> tuple[fl
     count = cosines.shape[1] - 1
     itself = np.arange(len(anchors)), anchors
     cosines[itself] = 0
-    cosines -= (
-        cosines.sum(axis=1, keepdims=True) / count
-    )  # d does not change, and the powers stay small
+    # d does not change, and the powers stay small
+    cosines -= cosines.sum(axis=1, keepdims=True) / count
     cosines[itself] = 0  # adds nothing to any power sum
     sums = np.empty((DEGREE + 1, len(anchors)))
     sums[0] = count
@@ -147,9 +143,8 @@ def _rows(cosines: Array, anchors: NDArray[np.intp], weights: Array) -> tuple[fl
         if exponent < DEGREE:
             power *= cosines
     coefficients = BINOMIALS @ sums  # of Σ_k h(x - c_k) in x, one polynomial per row
-    value = float((coefficients * sums).sum()) - EVEN_PART[0] * count * len(
-        anchors
-    )  # without j = k
+    # without j = k
+    value = float((coefficients * sums).sum()) - EVEN_PART[0] * count * len(anchors)
     value -= float(np.vdot(weights, cosines))
     slope = power
     slope[:] = 2 * DEGREE * coefficients[DEGREE][:, None]
@@ -225,9 +220,8 @@ def count_ordered(asked: Array, placed: Array, margin: float) -> int:
     above how many of the earlier. For n columns, one row for each anchor, that takes n log² n
     steps, where comparing all pairs takes n².
     """
-    order = np.lexsort(
-        (-placed, asked)
-    )  # what is asked to be equal lies in falling order: it never counts
+    # what is asked to be equal lies in falling order: it never counts
+    order = np.lexsort((-placed, asked))
     rows, columns = asked.shape
     padded = 1 << max(columns - 1, 0).bit_length()
     laid = np.full((rows, padded), -np.inf)  # at the end, above nothing
@@ -236,13 +230,11 @@ def count_ordered(asked: Array, placed: Array, margin: float) -> int:
     while half < padded:
         earlier, later = np.moveaxis(laid.reshape(rows, -1, 2, half), 2, 0)
         both = np.concatenate([later - margin, earlier], axis=-1)
-        is_later = (
-            np.argsort(both, axis=-1, kind="stable") < half
-        )  # stable: what is equal is not above
+        # stable: what is equal is not above
+        is_later = np.argsort(both, axis=-1, kind="stable") < half
         at = np.count_nonzero(is_later, axis=(0, 1)) @ np.arange(2 * half)
-        count += int(at) - is_later.size // (2 * half) * (
-            half * (half - 1) // 2
-        )  # less the later ones below it
+        # less the later ones below it
+        count += int(at) - is_later.size // (2 * half) * (half * (half - 1) // 2)
         half *= 2
     return count
 

@@ -126,9 +126,8 @@ def harden(candidate: Candidate, bound: float) -> Candidate:
 
 def _converge(points: Array, first: int, bound: float) -> Array:
     """Minimize fully at the first exponent; stop there if that met the bound, else sharpen."""
-    tolerance = (
-        1e-2 if points.shape[1] == 3 else 1e-3
-    )  # sharp codes of higher dimensions need the patience
+    # sharp codes of higher dimensions need the patience
+    tolerance = 1e-2 if points.shape[1] == 3 else 1e-3
     points = descend(SmoothMax(*points.shape), points, [first], iterations=800, tolerance=tolerance)
     if largest_cosine(points) <= bound + 1e-5:
         return polish(points, exponent=2**13)
@@ -168,9 +167,8 @@ class Search:
         Two whose maximum cosines are nearly equal are most likely the same code, turned or not yet
         converged.
         """
-        ranked = sorted(
-            [*self.best, *candidates], key=lambda c: c.cosine
-        )  # stable: of equals, the one started first
+        # stable: of equals, the one started first
+        ranked = sorted([*self.best, *candidates], key=lambda c: c.cosine)
         self.best = ranked[:1]
         for other in ranked[1:]:
             if other.cosine > self.best[-1].cosine + SAME * (1 - other.cosine):

@@ -161,9 +161,8 @@ def crop(pixels: Pixels, tops: Whole, lefts: Whole, size: int, *, padding: int =
     if padding:
         pixels = np.pad(pixels, ((0, 0), (padding, padding), (padding, padding), (0, 0)))
     n, height, width, channels = pixels.shape
-    rows = pixels.reshape(
-        n, height, width * channels
-    )  # so that a row of the result is one run of bytes
+    # so that a row of the result is one run of bytes
+    rows = pixels.reshape(n, height, width * channels)
     windows = sliding_window_view(rows, (size, size * channels), axis=(1, 2))
     return windows[np.arange(n), tops, lefts * channels].reshape(n, size, size, channels)
 
@@ -173,9 +172,8 @@ def flip(pixels: Pixels, which: NDArray[np.bool_]) -> Pixels:
     chosen = np.flatnonzero(which)
     before = pixels[chosen]
     after = np.empty_like(before)
-    for channel in range(
-        pixels.shape[3]
-    ):  # four times as fast as turning whole pixels of three bytes
+    # four times as fast as turning whole pixels of three bytes
+    for channel in range(pixels.shape[3]):
         after[..., channel] = before[:, :, ::-1, channel]
     mirrored = pixels.copy()
     mirrored[chosen] = after

@@ -93,9 +93,8 @@ class ImageData(Examples, Dataset[Batch]):
         ways = {"auto": _choose_keep(split, preprocessing), "memory": "memory", "stream": "stream"}
         self.keep = choose(keep, ways, what="way to keep images")
         self.skipped: tuple[Path, ...] = ()
-        self._rows = np.arange(
-            len(split)
-        )  # draws are keyed by these, so leaving one out changes no other
+        # draws are keyed by these, so leaving one out changes no other
+        self._rows = np.arange(len(split))
         self._pixels: Pixels | None = None
         self.paths = ImageFiles([])
         if isinstance(split.inputs, ImageFiles):
@@ -234,9 +233,8 @@ def _choose_keep(split: Split, preprocessing: ImagePreprocessing) -> str:
     together.
     """
     needed = len(split) * preprocessing.channels * preprocessing.stored_side**2
-    here = int(
-        os.environ.get("LOCAL_WORLD_SIZE", "1")
-    )  # processes on this machine, each with a copy
+    # processes on this machine, each with a copy
+    here = int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
     fits = needed <= min(MAX_IN_MEMORY, free_memory() // 4) // here
     return "memory" if fits or isinstance(split.inputs, Tensor) else "stream"
 

@@ -126,10 +126,11 @@ CROPS = {
     "whole": WHOLE_AUGMENT,
     "authors": replace(WHOLE_AUGMENT, at_test=True),
 }
+# fixed in the authors' script; the paper takes the training minimum and maximum
 YEARS_OF_SCRIPT = (
     1000.0,
     1932.0,
-)  # fixed in the authors' script; the paper takes the training minimum and maximum
+)
 
 
 def read_tiny_imagenet(path: str | Path, *, names: Literal["words", "wnid"] = "words") -> Source:

@@ -194,9 +194,8 @@ def read_data(
             advice=f"If they were moved, give {arg('data', 'PATH')}.",
         )
     if path is not None and spec.reader == "table" and "test" in options:
-        moved = place.parent / os.path.relpath(
-            options["test"], Path(spec.path).parent
-        )  # together with its table
+        # together with its table
+        moved = place.parent / os.path.relpath(options["test"], Path(spec.path).parent)
         options["test"] = str(moved if moved.exists() else options["test"])
     return read(place, **options) if targets is None else read(place, **options, targets=targets)
 

@@ -252,9 +252,8 @@ def conv(in_channels: int, out_channels: int, *, kernel: int = 3, stride: int = 
 
 def pool_all(maps: Tensor) -> Tensor:
     """Average over all places: (n, channels, height, width) to (n, channels)."""
-    return functional.adaptive_avg_pool2d(maps, 1).flatten(
-        1
-    )  # quicker than mean((2, 3)), in either memory format
+    # quicker than mean((2, 3)), in either memory format
+    return functional.adaptive_avg_pool2d(maps, 1).flatten(1)
 
 
 def head(

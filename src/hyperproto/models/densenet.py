@@ -99,9 +99,8 @@ class DenseNet(FeatureBackbone):
         self.parts = nn.Sequential(*parts, nn.BatchNorm2d(width), nn.ReLU(inplace=True))
         self.num_features = width
         self.output = head(width, out_dim, norm=feature_norm)
-        initialize(
-            self, mode="fan_in"
-        )  # differs from the authors' code, which keeps torch's default
+        # differs from the authors' code, which keeps torch's default
+        initialize(self, mode="fan_in")
 
     def features(self, images: Tensor) -> Tensor:
         """Map images, shape (n, channels, height, width), to features, shape (n, num_features)."""

@@ -128,7 +128,6 @@ class EfficientNetLite0(FeatureBackbone):
                 advice="Install it again.",
             )
         stored: dict[str, Any] = torch.load(path, weights_only=True, map_location="cpu")
-        values = [
-            value for key, value in stored.items() if not key.startswith("_fc.")
-        ]  # in the order of the layers
+        # in the order of the layers
+        values = [value for key, value in stored.items() if not key.startswith("_fc.")]
         self.body.load_state_dict(dict(zip(self.body.state_dict(), values, strict=True)))

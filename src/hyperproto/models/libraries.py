@@ -123,7 +123,6 @@ def _from_torchvision(model: str, *, pretrained: bool = False, **options: Any) -
 
 def _from_timm(model: str, *, pretrained: bool = False, **options: Any) -> nn.Module:
     timm = require("timm", extra="vision", purpose=f'The backbone "timm:{model}"')
-    choose(
-        model, dict.fromkeys(timm.list_models()), what="model of timm"
-    )  # never "hf-hub:..." nor "local-dir:..."
+    # never "hf-hub:..." nor "local-dir:..."
+    choose(model, dict.fromkeys(timm.list_models()), what="model of timm")
     return timm.create_model(model, pretrained=pretrained, **options)

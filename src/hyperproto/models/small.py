@@ -30,9 +30,8 @@ class RowLinear(nn.Linear):
         """Map rows, shape (n, in_features), to values, shape (n, out_features)."""
         if rows.layout != torch.sparse_csr:
             return super().forward(rows)
-        if (
-            self.weight.is_contiguous()
-        ):  # the weights of one column side by side: sums of columns take half as long
+        # the weights of one column side by side: sums of columns take half as long
+        if self.weight.is_contiguous():
             self.weight.data = self.weight.data.t().contiguous().t()
         starts, columns, values = rows.crow_indices(), rows.col_indices(), rows.values()
         total = functional.embedding_bag(
@@ -150,9 +149,8 @@ class DigitNet(Backbone):
             nn.MaxPool2d(2),  # (n, 2 width, size/2, size/2)
             nn.Flatten(),
             nn.Linear(2 * width * (size // 2) ** 2, 128),
-            nn.BatchNorm1d(
-                128
-            ),  # without it outputs start out in nearly one direction, a trap on S²
+            # without it outputs start out in nearly one direction, a trap on S²
+            nn.BatchNorm1d(128),
             nn.ReLU(inplace=True),
             nn.Linear(128, out_dim),
         )

@@ -33,9 +33,8 @@ from hyperproto.priors.vectors import ClassVectors, cosine_prior
 MOST_EXAMPLES = 25_000  # more change little: a mean of 100 is known to a tenth of the scatter
 COMPONENTS = 128  # principal components that are kept; scatter is estimated in as many dimensions
 WIDEST = 2_000  # columns of which those are found exactly; of more, by a randomized method
-SHRINKAGE = (
-    0.1  # of the scatter toward a ball, so that directions of little scatter do not count for all
-)
+# of the scatter toward a ball, so that directions of little scatter do not count for all
+SHRINKAGE = 0.1
 
 SIZE = 16  # pixels per side that images are reduced to
 PATCH = 5

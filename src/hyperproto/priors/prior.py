@@ -14,9 +14,8 @@ Missing = Literal["error", "free"]
 CHOICES = dict.fromkeys(("error", "free"))  # for classes without prior
 
 FREE = arg("missing", '"free"')  # as advice
-SYMMETRY = (
-    1e-6  # of the largest entry: float32 matrices computed as a product are this far from symmetric
-)
+# of the largest entry: float32 matrices computed as a product are this far from symmetric
+SYMMETRY = 1e-6
 SAME = 1e-9  # similarities of 1 up to this are two classes the prior cannot distinguish
 SUGGEST_FROM = 20_000  # words: comparing with more takes long enough to be felt
 

@@ -32,9 +32,8 @@ Node = TypeVar("Node", bound=Hashable)
 ROOT = "(root)"  # of a nested dict
 LEVELS, NESTED = 500, 200  # of a taxonomy, of a nested dict; WordNet has 20
 SHOWN = 20  # nodes of a cycle
-WNID = re.compile(
-    r"n\d{8}"
-)  # as ImageNet names its classes: n and the offset of a noun in WordNet 3.0
+# as ImageNet names its classes: n and the offset of a noun in WordNet 3.0
+WNID = re.compile(r"n\d{8}")
 
 
 def from_taxonomy(

@@ -33,9 +33,8 @@ from hyperproto.priors.prior import (
 )
 
 SEPARATORS = re.compile(r"[\s_\-/]+")
-NUMBERED = re.compile(
-    r"^\d+\.(?=[^\W\d])"
-)  # CUB-200-2011 numbers its names: 001.Black_footed_Albatross
+# CUB-200-2011 numbers its names: 001.Black_footed_Albatross
+NUMBERED = re.compile(r"^\d+\.(?=[^\W\d])")
 CASES = (str, str.lower, str.capitalize, str.upper)
 # of a cosine: a product of matrices gives equal vectors cosines that differ in the sixteenth
 DIGITS = 12

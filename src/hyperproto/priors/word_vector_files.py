@@ -113,9 +113,8 @@ def _recognize(head: bytes, path: Path) -> tuple[int, int, int, bool]:
     header = HEADER.match(head)
     start = 0 if header is None else header.end()
     line, newline, _ = head[start:].partition(b"\n")
-    numbers = len(
-        list(takewhile(_is_number, reversed(line.split()[1:])))
-    )  # the first field is the word
+    # the first field is the word
+    numbers = len(list(takewhile(_is_number, reversed(line.split()[1:]))))
     if header is not None:
         count, dim = int(header[1]), int(header[2])
         if dim == 0:
@@ -144,9 +143,8 @@ def _is_binary(body: bytes, path: Path) -> bool:
     try:
         body.decode()
     except UnicodeDecodeError as error:
-        return (
-            error.reason != "unexpected end of data"
-        )  # the end of the head may be within a letter
+        # the end of the head may be within a letter
+        return error.reason != "unexpected end of data"
     return False
 
 
@@ -220,9 +218,8 @@ def _scan_binary(
                     advice="It is cut short: copy or download it again.",
                 )
             tick()
-        word = block[at:end].lstrip(
-            b"\n"
-        )  # word2vec ends each vector in a newline, gensim does not
+        # word2vec ends each vector in a newline, gensim does not
+        word = block[at:end].lstrip(b"\n")
         if word in wanted and word not in vectors:
             vectors[word] = np.frombuffer(block, "<f4", dim, end + 1).astype(np.float64)
         at = end + 1 + width

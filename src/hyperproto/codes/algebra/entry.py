@@ -27,9 +27,8 @@ from hyperproto.codes.measure import Array, row_blocks
 RowsByIndex = Callable[[Integers, DTypeLike], Array]
 
 CHUNK = 1 << 22  # numbers in one chunk of rows: small next to the result, large enough for numpy
-HUGE = (
-    1 << 18
-)  # points in a code from which subsets are not drawn: whole cosets, the first, are made faster
+# points in a code from which subsets are not drawn: whole cosets, the first, are made faster
+HUGE = 1 << 18
 TOLERANCE = 1e-9  # products of the codes here differ by 1e-3 and more
 
 

@@ -164,9 +164,8 @@ def glued_entry(
     dimensions more.
     """
     outer_cosine = -1 / (num_groups - 1) if outer_dim >= num_groups - 1 else 0.0
-    weight = (1 - outer_cosine) / (
-        1 - outer_cosine + code.max_cosine - inside
-    )  # α, of the inner part
+    # α, of the inner part
+    weight = (1 - outer_cosine) / (1 - outer_cosine + code.max_cosine - inside)
 
     def rows(index: Integers, dtype: DTypeLike) -> Array:
         form = closed_form(num_groups, outer_dim)

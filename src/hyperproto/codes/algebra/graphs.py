@@ -161,9 +161,8 @@ def conference_lines(order: int) -> Array:
     """Return 2(q+1) points in (q+1)/2 dimensions, for a prime power q = 1 modulo 4."""
     gf = field(order)
     minus = gf.multiply(gf.elements, gf.characteristic - 1)
-    squares = gf.is_square(
-        gf.add(gf.elements[:, None], minus)
-    )  # Paley's graph: differences that are squares
+    # Paley's graph: differences that are squares
+    squares = gf.is_square(gf.add(gf.elements[:, None], minus))
     matrix = np.ones((order + 1, order + 1))
     matrix[1:, 1:] = np.where(squares, 1, -1)
     np.fill_diagonal(matrix, 0)
@@ -197,9 +196,8 @@ def unitary_lines(order: int) -> Array:
         products = gf.add(products, gf.multiply(x[:, None], gf.power(x, order)))
     signs = np.where(gf.is_square(products), 1.0, -1.0)
     np.fill_diagonal(signs, 0)
-    cubed = float(
-        signs[0] @ signs @ signs[0]
-    )  # an entry of S^3: q^3 times the sum of the two eigenvalues
+    # an entry of S^3: q^3 times the sum of the two eigenvalues
+    cubed = float(signs[0] @ signs @ signs[0])
     other = order if cubed < 0 else -order
     lines = projection_code(lambda x: signs @ x - other * x, len(curve), order**2 - order + 1)
     return with_opposites(lines)

@@ -33,6 +33,7 @@ from hyperproto.codes.measure import Array
 Words = NDArray[np.int64]
 
 GOLDEN = (1 + np.sqrt(5)) / 2
+# earlier neighbors: a chain of six, the seventh on the third
 E7_DIAGRAM = (
     (),
     (0,),
@@ -41,7 +42,7 @@ E7_DIAGRAM = (
     (2,),
     (3,),
     (4,),
-)  # earlier neighbors: a chain of six, the seventh on the third
+)
 QUADRUPLES = {  # cycles of a symmetry, and one word of every orbit
     10: ("0123456789", "0134 0126 0247"),
     11: ("012 345 678", "012a 0146 0158 0179 0359 037a 045a 0489 0567 068a 3467 389a 6789"),
@@ -86,9 +87,8 @@ def e8_roots() -> Array:
 def golay_words() -> Words:
     """Return the 4096 words of the extended Golay code. Shape (4096, 24), entries 0 and 1."""
     residues = {x * x % 23 for x in range(1, 23)}
-    idempotent = np.array(
-        [int(x in residues) for x in range(23)]
-    )  # the sum of x^r over the squares r
+    # the sum of x^r over the squares r
+    idempotent = np.array([int(x in residues) for x in range(23)])
     cyclic = np.stack([np.roll(idempotent, shift) for shift in range(23)])
     basis = _row_basis(np.column_stack([cyclic, cyclic.sum(axis=1) % 2]))
     return np.array(list(product((0, 1), repeat=len(basis)))) @ basis % 2
