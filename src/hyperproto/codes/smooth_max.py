@@ -86,12 +86,7 @@ class Memory:
 
 
 def minimize(
-    objective: Objective,
-    x: Array,
-    *,
-    iterations: int,
-    tolerance: float = 1e-9,
-    memory: int = 20,
+    objective: Objective, x: Array, *, iterations: int, tolerance: float = 1e-9, memory: int = 20
 ) -> Array:
     """Return a point with a smaller objective, by L-BFGS with a backtracking line search from
     ``x``.

@@ -46,12 +46,7 @@ def training_data(
     if isinstance(inputs, Tensor) and inputs.ndim == 2:
         return Arrays(inputs, split.targets)  # features of images that were prepared before
     return ImageData(
-        split,
-        preprocessing,
-        augment=augment,
-        keep=keep,
-        workers=workers,
-        skip_corrupt=skip_corrupt,
+        split, preprocessing, augment=augment, keep=keep, workers=workers, skip_corrupt=skip_corrupt
     )
 
 

@@ -22,11 +22,7 @@ from hyperproto.tasks import Classes
 RECORD = 2 + 3 * 32 * 32  # coarse label, fine label, then red, green and blue, row by row
 MOST_RECORDS = 100_000  # the publisher has 50,000
 # recognized, not read
-OTHER_FORMS = (
-    "cifar-100-python",
-    "cifar-100-python.tar.gz",
-    "cifar-100-binary.tar.gz",
-)
+OTHER_FORMS = ("cifar-100-python", "cifar-100-python.tar.gz", "cifar-100-binary.tar.gz")
 
 CIFAR100 = DatasetInfo(
     title="CIFAR-100",

@@ -42,12 +42,7 @@ class Examples(ABC):
 
     @abstractmethod
     def batches(
-        self,
-        ids: list[Tensor],
-        *,
-        seed: int | None = None,
-        epoch: int = 0,
-        world: int = 1,
+        self, ids: list[Tensor], *, seed: int | None = None, epoch: int = 0, world: int = 1
     ) -> Iterator[tuple[Values, Values]]:
         """Yield the examples of each of ``ids``, varied at random by the epoch where there is a seed.
 

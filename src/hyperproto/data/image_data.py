@@ -200,12 +200,7 @@ class ImageData(Examples, Dataset[Batch]):
         return self.batch(torch.arange(1))[0]
 
     def batches(
-        self,
-        ids: list[Tensor],
-        *,
-        seed: int | None = None,
-        epoch: int = 0,
-        world: int = 1,
+        self, ids: list[Tensor], *, seed: int | None = None, epoch: int = 0, world: int = 1
     ) -> Iterator[Batch]:
         """Yield :meth:`batch` of each, prepared ahead by worker processes where images are
         streamed.

@@ -127,10 +127,7 @@ CROPS = {
     "authors": replace(WHOLE_AUGMENT, at_test=True),
 }
 # fixed in the authors' script; the paper takes the training minimum and maximum
-YEARS_OF_SCRIPT = (
-    1000.0,
-    1932.0,
-)
+YEARS_OF_SCRIPT = (1000.0, 1932.0)
 
 
 def read_tiny_imagenet(path: str | Path, *, names: Literal["words", "wnid"] = "words") -> Source:

@@ -156,11 +156,7 @@ class ResNet3463(FeatureBackbone):
     presets: ClassVar[Presets] = {"resnet-3463-small": {"width": 16}}
 
     def __init__(
-        self,
-        out_dim: int,
-        width: int = 64,
-        channels: int = 3,
-        feature_norm: bool = False,
+        self, out_dim: int, width: int = 64, channels: int = 3, feature_norm: bool = False
     ) -> None:
         super().__init__(out_dim=out_dim, width=width, channels=channels, feature_norm=feature_norm)
         self.channels = channels

@@ -34,15 +34,7 @@ Words = NDArray[np.int64]
 
 GOLDEN = (1 + np.sqrt(5)) / 2
 # earlier neighbors: a chain of six, the seventh on the third
-E7_DIAGRAM = (
-    (),
-    (0,),
-    (1,),
-    (1,),
-    (2,),
-    (3,),
-    (4,),
-)
+E7_DIAGRAM = ((), (0,), (1,), (1,), (2,), (3,), (4,))
 QUADRUPLES = {  # cycles of a symmetry, and one word of every orbit
     10: ("0123456789", "0134 0126 0247"),
     11: ("012 345 678", "012a 0146 0158 0179 0359 037a 045a 0489 0567 068a 3467 389a 6789"),
