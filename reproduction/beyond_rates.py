@@ -2,9 +2,14 @@
 held-out images.
 """
 
+from pathlib import Path
+
+from hyperproto.report.pages import new_picture
 from reproduction.cell import TUNED, Cell, at_scale
 from reproduction.descents import DESCENTS
 from reproduction.experiment import ALL, RATES, Entry, Experiment, find_experiment
+from reproduction.figures import COLORS
+from reproduction.grid import Grid
 from reproduction.rates import MARGINS, SEARCHED, loss_of, trials
 
 TASKS = {"omniart": ("year", "school"), "rotated-mnist": ("digit", "angle")}
@@ -76,11 +81,44 @@ def _more(trial: Cell) -> str:
     return f", {space.number_loss}, {reduced}, {train.epochs} epochs, decay {train.weight_decay:g}"
 
 
+DRAWN = {
+    "Equation 1, summed": "cifar-100, Equation 1, D = 100: class/accuracy",
+    "softmax, averaged": "cifar-100, Softmax CE: class/accuracy",
+}
+PRINTED = 0.01  # the paper's rate of both
+
+
+def draw_rates(grid: Grid, path: Path) -> None:
+    """Draw accuracy on held-out images against the learning rate, for the losses that the paper
+    compares.
+    """
+    with new_picture(path, 6, 4) as figure:
+        axes = figure.subplots()
+        for (label, row), color in zip(DRAWN.items(), COLORS, strict=False):
+            found = {
+                entry.cell.run.train.lr: grid.cells[place].mean
+                for place in grid.cells
+                if place[0] == row
+                for entry in (grid.cells[place].entry,)
+            }
+            shown = sorted(
+                (rate, mean) for rate, mean in found.items() if rate and mean is not None
+            )
+            if shown:
+                axes.plot(*zip(*shown, strict=True), marker="o", color=color, label=label)
+        axes.axvline(PRINTED, color="#888888", linestyle=":", label="the paper's rate")
+        axes.set(xscale="log", xlabel="learning rate", ylabel="accuracy on held-out images, %")
+        axes.set_ylim(bottom=0)
+        axes.grid(alpha=0.3)
+        axes.legend(frameon=False, fontsize=8)
+
+
 EXPERIMENT = Experiment(
     name="beyond-rates",
     title="Learning rates: accuracy (%) or mean error on held-out training images",
     entries=entries,
     num_seeds=1,
+    figure=draw_rates,
     notes=(
         "One seed; from scratch 10 of 30 epochs, of heads half of the epochs. The best rate of a search is that of "
         "every cell it was made for: from scratch of the loss, on frozen features of the loss on these data and in "

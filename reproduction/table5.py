@@ -12,9 +12,7 @@ FAIR = {
     for name, loss in {
         OURS: ("squared", "mean"),
         "Squared error, averaged": ("squared", "mean"),
-        "Squared error, summed": ("squared", "sum"),
         "Absolute error, averaged": ("absolute", "mean"),
-        "Absolute error, summed": ("absolute", "sum"),
     }.items()
 }
 DIMS = {"S1": 2, "S2": 3}

@@ -18,8 +18,10 @@ sys.path[:0] = [str(ROOT), str(ROOT / "src")]
 from benchmarks.own_data import read  # noqa: E402
 from benchmarks.own_data.rows import ROWS  # noqa: E402
 from benchmarks.own_data.verdict import PEERS, table  # noqa: E402
+from reproduction.claims import to_table  # noqa: E402
 from reproduction.experiment import find_experiment  # noqa: E402
 from reproduction.grid import make_grid  # noqa: E402
+from reproduction.reports import read_sections  # noqa: E402
 
 PART = re.compile(r"(<!-- table: ([\w-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 PAGES = [
@@ -28,6 +30,7 @@ PAGES = [
         ROOT / "docs" / name
         for name in (
             "explanation/learning.md",
+            "explanation/reproduction.md",
             "explanation/results.md",
             "reference/baselines.md",
             "how-to/export.md",
@@ -506,6 +509,13 @@ def five_results() -> str:
     )
 
 
+def report_table(name: str, scale: str) -> str:
+    """Return the table of a report, without its caption, its notes and rows that were not run."""
+    section = read_sections(ROOT / "reproduction" / "reports" / f"{name}.md")[scale]
+    rows = [row.replace(" * |", " |") for row in section.splitlines() if row.startswith("|")]
+    return "\n".join(row for row in rows if row in rows[:2] or re.search(r"\| \**\d", row))
+
+
 PARTS = {
     "uses": uses,
     "five-results": five_results,
@@ -517,6 +527,8 @@ PARTS = {
     "joint": joint_table,
     "rotated": rotated_table,
     "runtime": runtime_table,
+    "claims": to_table,
+    "successors": lambda: report_table("beyond-successors", "head"),
 }
 
 
