@@ -12,8 +12,6 @@ patches get equal brightness and contrast, are whitened, compared with a few hun
 and averaged over quarters of the image.
 """
 
-from typing import cast
-
 import numpy as np
 import torch
 from numpy.typing import NDArray
@@ -22,6 +20,7 @@ from scipy.sparse import csr_array
 from torch import Tensor
 from torch.nn import functional
 
+from hyperproto._core.arrays import Array, Numbers
 from hyperproto._core.checks import check_integer, names_or_numbers
 from hyperproto._core.errors import InputError, InputTypeError
 from hyperproto._core.processes import derive_seed, one_thread
@@ -49,8 +48,8 @@ BATCH = 250
 
 @one_thread()
 def from_data(
-    inputs: Tensor | NDArray[np.generic],
-    labels: Tensor | NDArray[np.generic],
+    inputs: Tensor | Array,
+    labels: Tensor | Array,
     names: tuple[str, ...] | None = None,
     *,
     num_classes: int | None = None,
@@ -119,7 +118,7 @@ def from_data(
     )
 
 
-def discriminant_means(features: Tensor, ids: Tensor) -> NDArray[np.float64]:
+def discriminant_means(features: Tensor, ids: Tensor) -> Numbers:
     r"""Return the class means once the scatter within classes is round. Shape (classes with
     examples, components).
 
@@ -135,25 +134,15 @@ def discriminant_means(features: Tensor, ids: Tensor) -> NDArray[np.float64]:
     reduced = centered @ axes[: min(COMPONENTS, axes.shape[0])].T
     _, row = torch.unique(ids, return_inverse=True)
     counts = torch.bincount(row).double().unsqueeze(1)
-    means = (
-        torch.zeros(len(counts), reduced.shape[1], dtype=torch.float64).index_add_(0, row, reduced)
-        / counts
-    )
+    means = reduced.new_zeros(len(counts), reduced.shape[1]).index_add_(0, row, reduced) / counts
     rest = reduced - means[row]
     scatter = rest.T @ rest / len(rest)
-    ball = scatter.trace() / len(scatter)
-    if ball == 0:  # one example per class: there is no scatter to make round
-        scatter, ball = (
-            torch.eye(len(scatter), dtype=torch.float64),
-            torch.tensor(1.0, dtype=torch.float64),
-        )
-    shrunk = (1 - SHRINKAGE) * scatter + SHRINKAGE * ball * torch.eye(
-        len(scatter), dtype=torch.float64
-    )
-    placed = torch.linalg.solve_triangular(
-        torch.linalg.cholesky(shrunk), (means - means.mean(dim=0)).T, upper=False
-    )
-    return cast(NDArray[np.float64], placed.T.numpy())
+    identity = torch.eye(len(scatter), dtype=torch.float64)
+    ball = scatter.trace() / len(scatter) * identity
+    # one example per class leaves no scatter to make round
+    shrunk = (1 - SHRINKAGE) * scatter + SHRINKAGE * ball if ball.any() else identity
+    root, middle = torch.linalg.cholesky(shrunk), means.mean(dim=0)
+    return torch.linalg.solve_triangular(root, (means - middle).T, upper=False).T.numpy()
 
 
 def _check_examples(inputs: object, labels: object) -> tuple[Tensor, Tensor]:
