@@ -21,8 +21,6 @@ from hyperproto.tasks import Classes
 
 RECORD = 2 + 3 * 32 * 32  # coarse label, fine label, then red, green and blue, row by row
 MOST_RECORDS = 100_000  # the publisher has 50,000
-# recognized, not read
-OTHER_FORMS = ("cifar-100-python", "cifar-100-python.tar.gz", "cifar-100-binary.tar.gz")
 
 CIFAR100 = DatasetInfo(
     title="CIFAR-100",
@@ -31,6 +29,7 @@ CIFAR100 = DatasetInfo(
     needed=("train.bin", "test.bin", "fine_label_names.txt", "coarse_label_names.txt"),
     folders=("cifar-100-binary",),
     counts=(50_000, 10_000),
+    other_forms=("cifar-100-python", "cifar-100-python.tar.gz", "cifar-100-binary.tar.gz"),
 )
 
 
@@ -60,14 +59,6 @@ def read_cifar100(path: str | Path, *, classes: Literal["fine", "coarse"] = "fin
         preprocessing=ImagePreprocessing(32, CIFAR_MEAN, CIFAR_STD),
         augment=Augment(padding=4, flip=True),
     )
-
-
-def is_cifar100(path: Path) -> bool:
-    """Whether CIFAR-100 is at a path, in any form: reading another than the binary one says to get
-    that.
-    """
-    others = path.name in OTHER_FORMS or any((path / name).exists() for name in OTHER_FORMS)
-    return others or CIFAR100.is_at(path)
 
 
 def _read_records(path: Path, column: int, num_classes: int) -> Split:

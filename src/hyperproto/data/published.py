@@ -43,6 +43,8 @@ class DatasetInfo:
         Names of its own folder, where the archive makes one.
     counts : tuple of int
         How many training and test examples the publisher has; 0 where that is not fixed.
+    other_forms : tuple of str
+        Files and folders that hold it in a form that is recognized, but not read.
     """
 
     title: str
@@ -51,6 +53,7 @@ class DatasetInfo:
     needed: tuple[str, ...]
     folders: tuple[str, ...] = ()
     counts: tuple[int, int] = (0, 0)
+    other_forms: tuple[str, ...] = ()
 
     def places(self, path: str | Path) -> list[Path]:
         """Return where to look: the path itself, then the publisher's folders in it."""
@@ -61,8 +64,12 @@ class DatasetInfo:
         return [name for name in self.needed if not any(at.glob(name))]
 
     def is_at(self, path: str | Path) -> bool:
-        """Whether all that is needed is at one of :meth:`places`."""
-        return not all(map(self.absent, self.places(path)))
+        """Whether all that is needed is at one of :meth:`places`, or the data in another form:
+        reading that says which one to get.
+        """
+        forms = [Path(path), *(Path(path) / name for name in self.other_forms)]
+        is_other = any(at.name in self.other_forms and at.exists() for at in forms)
+        return is_other or not all(map(self.absent, self.places(path)))
 
     def find(self, path: str | Path) -> Path:
         """Return where it is, or raise an error that says where the publisher has it and what goes

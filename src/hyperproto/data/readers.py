@@ -26,35 +26,34 @@ from hyperproto.tasks import Task
 class Reader:
     """How to read one kind of data.
 
-    ``read`` takes a path, unless the data come with a library, and options by keyword. ``is_at``
-    says whether such data are at a path, and ``info`` who published them. A ``variant`` is made
-    from published data that another reader recognizes, so it is never detected and must be named.
+    ``read`` takes a path, unless the data come with a library, and options by keyword. ``info``
+    says who published them, and ``is_own`` whether data of the user's own are at a path. A
+    ``variant`` is made from published data that another reader recognizes, so it is never detected
+    and must be named.
     """
 
     read: Callable[..., Source]
-    is_at: Callable[[Path], bool]
     info: published.DatasetInfo | None = None
     variant: bool = False
+    is_own: Callable[[Path], bool] = lambda path: False
+
+    def is_at(self, path: Path) -> bool:
+        """Whether such data are at a path."""
+        return self.is_own(path) if self.info is None else self.info.is_at(path)
 
 
 READERS: dict[str, Reader] = {
-    "cifar-100": Reader(cifar100.read_cifar100, cifar100.is_cifar100, cifar100.CIFAR100),
-    "imagenet-200": Reader(
-        published.read_tiny_imagenet, published.TINY_IMAGENET.is_at, published.TINY_IMAGENET
-    ),
-    "cub-200-2011": Reader(published.read_cub200, published.CUB200.is_at, published.CUB200),
-    "omniart": Reader(published.read_omniart, published.OMNIART.is_at, published.OMNIART),
-    "mnist": Reader(digits.read_mnist, digits.MNIST.is_at, digits.MNIST),
-    "table": Reader(read_table, is_table),
-    "image-folder": Reader(read_image_folder, is_image_folder),
-    "cifar-100-uneven": Reader(
-        cifar100.read_uneven_cifar100, cifar100.is_cifar100, cifar100.CIFAR100, variant=True
-    ),
-    "rotated-mnist": Reader(
-        digits.read_rotated_mnist, digits.MNIST.is_at, digits.MNIST, variant=True
-    ),
-    "digits": Reader(digits.read_digits, lambda path: False),
-    "rotated-digits": Reader(digits.read_rotated_digits, lambda path: False),
+    "cifar-100": Reader(cifar100.read_cifar100, cifar100.CIFAR100),
+    "imagenet-200": Reader(published.read_tiny_imagenet, published.TINY_IMAGENET),
+    "cub-200-2011": Reader(published.read_cub200, published.CUB200),
+    "omniart": Reader(published.read_omniart, published.OMNIART),
+    "mnist": Reader(digits.read_mnist, digits.MNIST),
+    "table": Reader(read_table, is_own=is_table),
+    "image-folder": Reader(read_image_folder, is_own=is_image_folder),
+    "cifar-100-uneven": Reader(cifar100.read_uneven_cifar100, cifar100.CIFAR100, variant=True),
+    "rotated-mnist": Reader(digits.read_rotated_mnist, digits.MNIST, variant=True),
+    "digits": Reader(digits.read_digits),
+    "rotated-digits": Reader(digits.read_rotated_digits),
 }
 
 BUILT_IN = ("digits", "rotated-digits")

@@ -240,7 +240,7 @@ def is_taxonomy(value: object) -> TypeGuard[Iterable[object]]:
     """
     if not isinstance(value, Mapping | list | tuple):
         return False
-    return bool(_nested(value)) or any(map(_is_pair, islice(_items(value), 1)))
+    return bool(_nested(value)) or any(map(_pair, islice(_items(value), 1)))
 
 
 def _items(value: Iterable[object]) -> Iterable[object]:
@@ -249,20 +249,20 @@ def _items(value: Iterable[object]) -> Iterable[object]:
 
 def _pairs(taxonomy: Iterable[object]) -> Iterator[tuple[str, str]]:
     """Yield (child, parent) of a mapping or of pairs."""
-    for index, pair in enumerate(_items(taxonomy)):
-        if not _is_pair(pair):
-            raise InputTypeError(
-                "A taxonomy", f"be pairs (child, parent) of names; pair {index} is {pair!r:.60}"
-            )
-        yield pair[0].strip(), pair[1].strip()
+    for index, given in enumerate(_items(taxonomy)):
+        pair = _pair(given)
+        if pair is None:
+            rule = f"be pairs (child, parent) of names; pair {index} is {given!r:.60}"
+            raise InputTypeError("A taxonomy", rule)
+        yield pair
 
 
-def _is_pair(pair: object) -> TypeGuard[tuple[str, str]]:
-    return (
-        isinstance(pair, list | tuple)
-        and len(pair) == 2
-        and all(isinstance(node, str) for node in pair)
-    )
+def _pair(value: object) -> tuple[str, str] | None:
+    """Return (child, parent), None of what is no pair of names."""
+    match value:
+        case [str(child), str(parent)]:
+            return child.strip(), parent.strip()
+    return None
 
 
 def _rows(path: Path) -> list[tuple[str, str]]:

@@ -16,7 +16,7 @@ from unicodedata import normalize
 import numpy as np
 from numpy.typing import NDArray
 
-from hyperproto._core.arrays import Numbers, to_numbers
+from hyperproto._core.arrays import Numbers, Values, to_numbers
 from hyperproto._core.errors import InputError
 from hyperproto._core.files import as_path
 from hyperproto._core.processes import one_thread
@@ -88,7 +88,7 @@ def from_vectors(
 
 
 def from_similarity(
-    matrix: object, names: tuple[str, ...] | None = None, *, source: str = "similarity matrix"
+    matrix: Values, names: tuple[str, ...] | None = None, *, source: str = "similarity matrix"
 ) -> Prior:
     """Return the prior that a matrix of similarities states; larger is closer, the diagonal is not
     read.
@@ -112,10 +112,9 @@ def from_similarity(
     """
     labels = row_labels(matrix)
     if labels is not None:  # of a DataFrame, whose columns are put in the order of its rows
-        table: Any = matrix
-        if sorted(map(str, table.columns)) != sorted(labels):
+        if sorted(map(str, matrix.columns)) != sorted(labels):
             raise InputError("A similarity matrix", "name its rows and columns alike; they differ")
-        matrix, names = table[list(table.index)], labels
+        matrix, names = matrix[list(matrix.index)], labels
     similarity = to_numbers(matrix, "A similarity matrix", ndim=2, finite=False)
     distances = (similarity >= 0).all() and similarity.any() and not similarity.diagonal().any()
     if distances and similarity.shape[0] == similarity.shape[1]:
@@ -131,7 +130,7 @@ def from_similarity(
 
 
 def find_vectors(
-    vectors: Any,
+    vectors: Values,
     names: tuple[str, ...] | None,
     *,
     missing: Missing = "error",
@@ -165,7 +164,7 @@ def find_vectors(
     return look_up(names, vectors, missing=missing, source=source, notes=notes, suggest=suggest)
 
 
-def row_labels(value: Any) -> tuple[str, ...] | None:
+def row_labels(value: Values) -> tuple[str, ...] | None:
     """Return the names of the rows of a DataFrame; None for other values, and where rows are only
     numbered.
     """
