@@ -45,6 +45,8 @@ NAMES = (
     "million_classes",
     "new_classes",
     "own_data",
+    "own_data.tricks",
+    "own_features",
     "imbalance",
     "pretrained",
     "targets",
@@ -64,7 +66,7 @@ def report(name: str, title: str, rows: list[dict[str, object]]) -> None:
         table.add_row(*(str(value) for value in row.values()))
     Console(width=max(120, 15 * len(rows[0]))).print(table)
     RESULTS.mkdir(exist_ok=True)
-    with (RESULTS / f"{name}-{machine()}.csv").open("w", newline="") as file:
+    with (RESULTS / f"{name.replace('.', '_')}-{machine()}.csv").open("w", newline="") as file:
         writer = csv.DictWriter(file, rows[0])
         writer.writeheader()
         writer.writerows(rows)
@@ -74,7 +76,7 @@ def main(names: list[str]) -> None:
     if {"-h", "--help"} & set(names[:1]):
         sys.exit(f"{__doc__}\nNames: {', '.join(NAMES)}.")
     arguments: list[list[str]] = []
-    if names[:1] == ["own_data"]:  # the one that takes options
+    if names and names[0].startswith("own_"):  # those that take options
         names, arguments = names[:1], [names[1:]]
     elif "--data" in names[:-1]:
         at = names.index("--data")

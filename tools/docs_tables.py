@@ -15,9 +15,10 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "src")]
 
-from benchmarks.own_data import read  # noqa: E402
-from benchmarks.own_data.rows import ROWS  # noqa: E402
-from benchmarks.own_data.verdict import PEERS, table  # noqa: E402
+from benchmarks.own_data import pages  # noqa: E402
+from benchmarks.own_features import read  # noqa: E402
+from benchmarks.own_features.rows import ROWS  # noqa: E402
+from benchmarks.own_features.verdict import PEERS, table  # noqa: E402
 from reproduction.claims import to_table  # noqa: E402
 from reproduction.experiment import find_experiment  # noqa: E402
 from reproduction.grid import make_grid  # noqa: E402
@@ -77,8 +78,8 @@ def rounded(value: str, digits: int = 1) -> str:
     return f"{float(value.split()[0]):.{digits}f}"
 
 
-def own_data(group: str) -> list[dict[str, object]]:
-    """Return the finished lines of the comparison on people's own data."""
+def own_features(group: str) -> list[dict[str, object]]:
+    """Return the finished lines of the comparison on texts, images and two targets."""
     lines = table([result for row in ROWS for result in read(row)])
     return [
         row for row in lines if row["group"] == group and "unfinished" not in str(row["verdict"])
@@ -126,11 +127,11 @@ def markdown(*rows: tuple[str, ...], right: str = "") -> str:
     return "".join(f"| {' | '.join(row)} |\n" for row in (rows[0], rules, *rows[1:]))
 
 
-def own_data_table(group: str) -> str:
+def own_features_table(group: str) -> str:
     """Return ours, the best peer, the same network without a sphere and the baseline, by line."""
     head = ("data; metric", "ours", "best peer", "same network, no sphere", "baseline", "verdict")
     rows = []
-    for found in own_data(group):
+    for found in own_features(group):
         peers = {title: str(found[title]) for title in PEERS.values() if found[title]}
         peers.pop("same network, no sphere", None)
         sign = 1 if str(found["measure"]).startswith("accuracy") else -1
@@ -143,15 +144,15 @@ def own_data_table(group: str) -> str:
 
 def count(word: str) -> int:
     """Return in how many lines of the comparison the verdict has a word."""
-    return sum(word in str(found["verdict"]) for found in own_data("report"))
+    return sum(word in str(found["verdict"]) for found in own_features("report"))
 
 
-def own_data_summary() -> str:
+def own_features_summary() -> str:
     """Return how many lines are level."""
     behind = count("behind") or "none"
     return (
         f"hyperproto is level with the best peer in {count('level')} of "
-        f"{len(own_data('report'))} lines and behind in {behind}.\n"
+        f"{len(own_features('report'))} lines and behind in {behind}.\n"
     )
 
 
@@ -465,7 +466,7 @@ the old ones at {after["digits 0-4"]} % ({before["digits 0-4"]} before), and no 
 {default} % and softmax {softmax} %, a difference that three seeds do not decide \
 ([records](docs/explanation/reproduction.md), `python -m reproduction table4 --scale medium`).
 - outputs must be fewer than classes: 25 dimensions for 100 classes have {default_25} % in place of {softmax} %.
-- a table is classified best by trees: boosting is ahead on the cut of diamonds ([26 comparisons](docs/explanation/results.md)).
+- a table is classified best by trees: boosting is ahead on the cut of diamonds, beside its price ([results](docs/explanation/results.md)).
 - you need evidence from long training on GPUs: nothing here was measured on one.
 """
 
@@ -478,11 +479,11 @@ def five_results() -> str:
     default, default_25, softmax = from_scratch()
     years, years_of_two, median = of_paintings()
     both, two = (rotated(space) for space in ROTATED)
-    lines = own_data("report")
+    lines = own_features("report")
     return markdown(
         ("what", "hyperproto", "compared with", "result"),
         (
-            f"tables, texts and images, {len(lines)} lines, defaults only",
+            f"texts, images and two targets, {len(lines)} lines, defaults only",
             f"level in {count('level')}, far behind in {count('behind') or 'none'}",
             "the best of logistic or ridge, SVM, MLP and boosting",
             "level",
@@ -522,8 +523,15 @@ PARTS = {
     "compared": compared,
     "accuracies": accuracies,
     "speeds": speeds,
-    "own-data-report": lambda: f"{own_data_summary()}\n{own_data_table('report')}",
-    "own-data-choose": lambda: own_data_table("choose"),
+    "own-data-ranks": lambda: markdown(*pages.fast_ranks(), right="12345"),
+    "own-data-all-ranks": lambda: markdown(*pages.all_ranks(), right="12345"),
+    "own-data-classes": lambda: markdown(*pages.tables_of("accuracy", "log loss"), right="13456"),
+    "own-data-numbers": lambda: markdown(*pages.tables_of("mae", "rmse"), right="13456"),
+    "own-data-plain": lambda: markdown(*pages.plain_rows(), right="12"),
+    "own-data-times": lambda: markdown(*pages.time_rows()),
+    "own-data-tricks": lambda: markdown(*pages.trick_rows()),
+    "own-features-report": lambda: f"{own_features_summary()}\n{own_features_table('report')}",
+    "own-features-choose": lambda: own_features_table("choose"),
     "joint": joint_table,
     "rotated": rotated_table,
     "runtime": runtime_table,

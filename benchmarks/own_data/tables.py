@@ -7,10 +7,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from sklearn import datasets
+from sklearn.model_selection import KFold, StratifiedKFold
 
 from benchmarks.own_data.candidates import DRAWN, MOST_ROWS, Candidate
-from benchmarks.own_data.loaded import Loaded
+from benchmarks.own_data.loaded import Fold, Loaded
 
+FOLDS = 3
 FEWEST = 5  # rows of a class: with fewer, some fold has none to train on
 
 
@@ -57,3 +59,15 @@ def _read(folder: Path, place: str) -> pd.DataFrame:
     names = [name for name, column in table.items() if column.dtype.kind not in "biuf"]
     words = dict.fromkeys(names, "object")
     return table.astype(words).drop(columns=["rownames"], errors="ignore")
+
+
+def load_table_fold(folder: Path, table: Candidate, number: int, most: int = MOST_ROWS) -> Fold:
+    """Return one of three folds, stratified for classes."""
+    inputs, targets, _ = read_candidate(folder, table, most)
+    values = targets[table.task]
+    split = StratifiedKFold if table.task == "class" else KFold
+    folds = list(split(FOLDS, shuffle=True, random_state=1).split(np.zeros(len(values)), values))
+    (train, known), (test, wanted) = (
+        (inputs.iloc[ids], {table.task: values[ids]}) for ids in folds[number]
+    )
+    return Fold("table", train, known, test, wanted, seed=number)

@@ -3,10 +3,10 @@
 The command line, the estimators, ``hp.fit`` and ``loss="auto"`` all ask here, so the same data get
 the same sphere, the same loss and the same schedule whichever way they come in. The values for
 images did best in recorded runs (``beyond_tuning``, ``beyond_short_runs`` and ``beyond_joint`` in
-``reproduction``). Those for tables and texts, and for a class and a number together, rest on five
-folds of ``python -m benchmarks own_data --group choose``, those for tables of 4,000 rows or more on
-other public ones (``docs/explanation/results.md``); its other rows say how good they are. Imports
-nothing, so that anything can ask.
+``reproduction``). Those for tables rest on ``python -m benchmarks own_data.tricks``, those for
+texts, and for a class and a number together, on ``own_features --group choose``; both have other
+data that say how good they are (``docs/explanation/results.md``). Imports nothing, so that anything
+can ask.
 """
 
 import math

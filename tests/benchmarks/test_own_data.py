@@ -1,113 +1,99 @@
-"""The comparison on people's own data: its folds, its methods on scikit-learn's sets, and its
-verdicts.
-"""
+"""The comparison on tables that were drawn once: the draw, the folds, the measures, the verdicts."""
 
+import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 pytest.importorskip("pandas")
-from benchmarks.own_data import read, write
-from benchmarks.own_data.job import run
-from benchmarks.own_data.rows import ROWS, load_fold
-from benchmarks.own_data.verdict import Score, judge, table
-from benchmarks.own_data.verdict import score as rate
+from benchmarks.own_data import add, measure, read
+from benchmarks.own_data.candidates import SHARES, Candidate, candidates, draw
+from benchmarks.own_data.measures import judge
+from benchmarks.own_data.ranks import ranks, verdict
+from benchmarks.own_data.table_methods import METHODS, losses_of
+from benchmarks.own_data.tables import drawn, load_table_fold, read_candidate
 
-WINE = next(row for row in ROWS if row.name == "wine")
-DIABETES = next(row for row in ROWS if row.name == "diabetes")
-
-
-def score(mean: float, error: float = 0.5, fit: float = 1.0) -> Score:
-    return Score(mean, error, fit, predict=0.1, memory=100, count=5)
+WINE = Candidate("sklearn/wine", "target", (), "class")
+DIABETES = Candidate("sklearn/diabetes", "target", (), "number")
 
 
-def result(method: str, accuracy: float, fold: int = 0) -> dict[str, object]:
-    costs = {"fit": 1.0, "predict": 0.1, "memory": 100}
-    return {
-        "row": "wine",
-        "method": method,
-        "fold": fold,
-        "accuracy": accuracy,
-        "accuracy error": 1.0,
-        **costs,
-    }
+def test_no_table_is_drawn_twice_and_groups_have_their_shares():
+    groups = drawn()
+    places = [table.place for tables in groups.values() for table in tables]
+    assert len(set(places)) == len(places) == 48
+    for tables in groups.values():
+        for task, shares in SHARES.items():
+            assert [table.task for table in tables].count(task) == sum(shares)
 
 
-def test_folds_answer_every_example_once():
-    folds = [load_fold(WINE, Path(), number) for number in range(WINE.repeats)]
-    assert sum(len(fold.test) for fold in folds) == 178
-    assert all(len(fold.train) + len(fold.test) == 178 for fold in folds)
-    assert len({tuple(row) for fold in folds for row in fold.test.to_numpy()}) == 178
+def test_the_draw_takes_tables_by_their_size_and_is_always_the_same():
+    rows = {table.name: 150 + 400 * place % 9000 for place, table in enumerate(candidates())}
+    found = draw(rows)
+    assert found == draw(rows)
+    sizes = [rows[table.name] for table in found["report"] if table.task == "number"]
+    assert np.bincount(np.searchsorted((1000, 5000), sizes)).tolist() == list(SHARES["number"])
+
+
+@pytest.mark.parametrize("method", ["ours", "linear", "support vectors", "forest", "same network"])
+def test_methods_learn_wine(method):
+    fold = load_table_fold(Path(), WINE, 0)
+    model = METHODS[method](fold, "class")
+    model.fit(fold.train, fold.train_targets)
+    assert judge(fold.test_targets, model.predict(fold.test))["accuracy"] > 90
+
+
+@pytest.mark.parametrize("method", ["ours", "linear", "boosting", "same network"])
+def test_methods_are_better_than_one_answer_for_all(method):
+    fold = load_table_fold(Path(), DIABETES, 0)
+    scores = {}
+    for name in (method, "constant"):
+        loss = losses_of(name, "number")[0]
+        model = METHODS[name](fold, loss)
+        model.fit(fold.train, fold.train_targets)
+        scores[name] = judge(fold.test_targets, model.predict(fold.test))["mae"]
+    assert scores[method] < 0.85 * scores["constant"]
+
+
+def test_folds_answer_every_row_once_and_tables_are_cut_to_so_many_rows():
+    tests = [load_table_fold(Path(), WINE, number).test for number in range(3)]
+    assert sum(map(len, tests)) == 178
+    assert len(read_candidate(Path(), WINE, most=50).inputs) == 50
+
+
+def test_measures_of_probabilities():
+    shares = np.array([[0.5, 0.5], [0.0, 1.0], [1.0, 0.0]])
+    answers = {"class": np.array(["a", "b", "a"]), "probabilities": shares}
+    found = judge({"class": np.array(["a", "b", "b"])}, answers | {"classes": np.array(["a", "b"])})
+    assert found["accuracy"] == pytest.approx(200 / 3, rel=1e-5)
+    assert found["log loss"] == pytest.approx((np.log(2) - np.log(1e-6)) / 3, rel=1e-5)
+    assert found["auc"] == 50
 
 
 @pytest.mark.parametrize(
-    "method", ["ours", "linear", "support vectors", "perceptron", "same network"]
-)
-def test_every_method_learns_wine(method):
-    found = run(WINE, method, 0, Path())
-    assert found["accuracy"] > 90
-    assert found["fit"] > 0
-    assert found["memory"] > 50
-
-
-def test_the_baseline_is_the_majority_class_or_the_median():
-    fold = load_fold(DIABETES, Path(), 0)
-    off = np.abs(fold.test_targets["number"] - np.median(fold.train_targets["number"]))
-    assert run(DIABETES, "constant", 0, Path())["mae"] == pytest.approx(off.mean(), rel=1e-5)
-    assert 30 < run(WINE, "constant", 0, Path())["accuracy"] < 50
-
-
-def test_a_method_that_does_not_apply_has_no_measure():
-    assert run(DIABETES, "support vectors", 0, Path()) == {
-        "row": "diabetes",
-        "method": "support vectors",
-        "fold": 0,
-    }
-
-
-@pytest.mark.parametrize(
-    ("measure", "ours", "perceptron", "verdict"),
+    ("measure", "mine", "other", "said"),
     [
-        ("accuracy", score(90.0), score(90.4), "level"),
-        ("accuracy", score(90.0), score(91.4), "short of MLP"),
-        ("accuracy", score(90.0), score(91.6), "short of MLP; behind MLP"),
-        ("accuracy", score(90.0, error=2.0), score(91.6), "level"),
-        ("accuracy", score(90.0, fit=2.1), score(80.0), "level; slow"),
-        ("mae", score(10.0, 0.1), score(9.8, 0.1), "short of MLP"),
-        ("mae", score(10.0, 0.1), score(9.6, 0.1), "short of MLP; behind MLP"),
-        ("mae", score(9.0, 0.1), score(9.6, 0.1), "level"),
+        ("accuracy", [90, 91, 92], [88, 90, 90], "ahead"),
+        ("accuracy", [90, 91, 92], [91, 92, 93], "level"),
+        ("accuracy", [90, 91, 92], [92, 93, 94], "behind"),
+        ("accuracy", [90, 91, 92], [99, 91, 89], "level"),
+        ("mae", [1.0, 1.1, 1.2], [0.9, 1.0, 1.1], "behind"),
     ],
 )
-def test_verdicts(measure, ours, perceptron, verdict):
-    assert judge(measure, ours, {"perceptron": perceptron}) == verdict
+def test_verdicts(measure, mine, other, said):
+    assert verdict(measure, np.array(mine), [np.array(other)]) == said
 
 
-def test_results_are_kept_and_become_a_line(tmp_path):
-    kept = [
-        result("linear", 95.0, 1),
-        result("linear", 97.0),
-        result("ours", 90.0, 1),
-        result("ours", 92.0),
-    ]
-    write(WINE, kept, tmp_path)
-    stored = read(WINE, tmp_path)
-    assert [(r["method"], r["fold"]) for r in stored] == [
-        ("ours", 0),
-        ("ours", 1),
-        ("linear", 0),
-        ("linear", 1),
-    ]
-    (line,) = table(stored)
-    assert line["ours"] == "91.0 ± 1.0"
-    assert line["verdict"] == "short of logistic or ridge; behind logistic or ridge (unfinished)"
-
-
-def test_folds_have_examples_of_their_own_and_seeds_share_theirs():
-    taxis, texts = (
-        next(row for row in ROWS if row.name == name)
-        for name in ("taxis: payment", "Banking77, words")
-    )
-    three = [result("ours", 90.0, fold) for fold in range(3)]
-    assert rate(taxis, "accuracy", three).error == pytest.approx(3**-0.5)
-    assert rate(texts, "accuracy", three).error == 1
+def test_records_are_added_and_the_last_of_a_cell_counts(tmp_path):
+    store = tmp_path / "records.jsonl"
+    about = {"group": "report", "row": "t", "task": "class", "rows": 100}
+    for method, accuracy in (("ours", 80.0), ("linear", 70.0), ("ours", 90.0)):
+        for fold in range(3):
+            add(about | {"method": method, "fold": fold, "accuracy": accuracy}, store)
+    assert len(store.read_text().splitlines()) == 9
+    assert [record["accuracy"] for record in read(store)] == [90.0] * 3 + [70.0] * 3
+    first, second = ranks(read(store))
+    assert (first["method"], first["mean rank"], first["ahead"]) == ("ours", "1.00", 1)
+    assert (second["mean rank"], second["behind"]) == ("2.00", 1)
+    _, lines = measure(["--report-only", "--store", str(store)])
+    assert json.dumps(lines[0]) == json.dumps(first)

@@ -1,5 +1,5 @@
-"""The data: texts, tables and images as people have them, each row of the comparison with its
-target or targets.
+"""Texts, images, and tables with two targets, each row of the comparison with its target or
+targets.
 
 ``choose`` rows are those that defaults may be chosen on, ``report`` rows those that say how good
 they are. Rows that come with a test set of their own are measured on it, texts with three seeds and
@@ -23,7 +23,6 @@ import pandas as pd
 from numpy.typing import NDArray
 from PIL import Image
 from safetensors.numpy import load_file
-from sklearn import datasets
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.model_selection import KFold, StratifiedKFold
 
@@ -42,7 +41,6 @@ class Row:
     kind: Kind
     load: Callable[[Path], Loaded]
     repeats: int = FOLDS
-    needs_folder: bool = True
     reader: str = ""  # of the images whose features it takes
 
 
@@ -84,19 +82,16 @@ def read_banking77(folder: Path, *, official: bool) -> Loaded:
 
 
 def read_table(
-    folder: Path, *, file: str, label: str | None, number: str | None, drop: tuple[str, ...] = ()
+    folder: Path, *, file: str, label: str, number: str, drop: tuple[str, ...] = ()
 ) -> Loaded:
     """Read a CSV file as it is; rows without a target are left out, and columns that give the
     target away.
     """
-    wanted = [name for name in (label, number) if name is not None]
+    wanted = [label, number]
     table = pd.read_csv(folder / "tables" / f"{file}.csv").dropna(subset=wanted, ignore_index=True)
-    return Loaded(table.drop(columns=[*wanted, *drop]), _targets(table, label, number))
-
-
-def read_sklearn(folder: Path, *, load: Callable[..., Any], task: str) -> Loaded:
-    found = load(as_frame=True)
-    return Loaded(found.data, {task: found.target.to_numpy()})
+    classes = table[label].astype(str).to_numpy(dtype=str)
+    targets = {"class": classes, "number": table[number].to_numpy(dtype=float)}
+    return Loaded(table.drop(columns=[*wanted, *drop]), targets)
 
 
 def read_features(
@@ -163,11 +158,6 @@ def read_paintings(folder: Path, *, label: str | None, number: str | None) -> Lo
     return Loaded(images, {name: targets[target] for name, target in asked.items() if target}, test)
 
 
-def _targets(table: Any, label: str | None, number: str | None) -> Values:
-    found = {} if label is None else {"class": table[label].astype(str).to_numpy(dtype=str)}
-    return found if number is None else {**found, "number": table[number].to_numpy(dtype=float)}
-
-
 def _read_images(files: NDArray[Any]) -> NDArray[np.uint8]:
     """Return the middle squares of images, shape (n, 3, PIXELS, PIXELS)."""
     images = np.empty((len(files), 3, PIXELS, PIXELS), np.uint8)
@@ -182,22 +172,12 @@ def _read_images(files: NDArray[Any]) -> NDArray[np.uint8]:
     return images
 
 
-def _table_rows(
+def _table_row(
     group: Any, file: str, label: str, number: str, drop: tuple[str, ...] = (), repeats: int = FOLDS
-) -> list[Row]:
-    """Return the row of the classes, that of the numbers, and that of both together."""
-    found = []
-    for targets in ((label, None), (None, number), (label, number)):
-        load = partial(read_table, file=file, label=targets[0], number=targets[1], drop=drop)
-        found.append(
-            Row(f"{file}: {' and '.join(t for t in targets if t)}", group, "table", load, repeats)
-        )
-    return found
-
-
-def _sklearn_row(group: Any, name: str, task: str = "class") -> Row:
-    load = partial(read_sklearn, load=getattr(datasets, f"load_{name}"), task=task)
-    return Row(name.replace("_", " "), group, "table", load, needs_folder=False)
+) -> Row:
+    """Return the row of a class and a number of one table."""
+    load = partial(read_table, file=file, label=label, number=number, drop=drop)
+    return Row(f"{file}: {label} and {number}", group, "table", load, repeats)
 
 
 def _cifar_row(group: Any, first: int, count: int, each: int) -> Row:
@@ -234,19 +214,13 @@ TAXI_MONEY = (
     "tip",
     "tolls",
 )  # the total is the sum of the others, and only cards record a tip
-TITANIC = partial(read_table, file="titanic", label="survived", number=None, drop=("alive",))
 ROWS = [  # from fast to slow
     _text_row("choose", "words"),
-    Row("titanic: survived", "choose", "table", TITANIC),
-    *_table_rows("choose", "mpg", "origin", "mpg"),
-    _sklearn_row("choose", "wine"),
+    _table_row("choose", "mpg", "origin", "mpg"),
     _text_row("report", "words"),
-    *_table_rows("report", "penguins", "species", "body_mass_g"),
-    *_table_rows("report", "taxis", "payment", "fare", TAXI_MONEY, repeats=SEEDS),
-    _sklearn_row("report", "breast_cancer"),
-    _sklearn_row("report", "digits"),
-    _sklearn_row("report", "diabetes", "number"),
-    *_table_rows("report", "diamonds", "cut", "price", repeats=1),
+    _table_row("report", "penguins", "species", "body_mass_g"),
+    _table_row("report", "taxis", "payment", "fare", TAXI_MONEY, repeats=SEEDS),
+    _table_row("report", "diamonds", "cut", "price", repeats=1),
     *(_text_row(group, "words and bigrams") for group in ("choose", "report")),
     *(_cifar_row("choose", 0, count, each) for count in (10, 50) for each in (50, 500)),
     *(_cifar_row("report", 50, count, each) for count in (10, 50) for each in (50, 500)),

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from benchmarks.own_data.job import Result
-from benchmarks.own_data.rows import FOLDS, ROWS, Row
+from benchmarks.own_features.job import Result
+from benchmarks.own_features.rows import FOLDS, ROWS, Row
 
 POINTS, SHARE, TIMES = 1.5, 0.03, 2.0
 PEERS = {

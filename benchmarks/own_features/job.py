@@ -10,8 +10,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from benchmarks.own_data.methods import METHODS
-from benchmarks.own_data.rows import Fold, Row, Values, load_fold
+from benchmarks.own_data.loaded import Fold
+from benchmarks.own_data.measures import judge
+from benchmarks.own_features.methods import METHODS
+from benchmarks.own_features.rows import Row, load_fold
 
 Result = dict[str, Any]
 
@@ -52,23 +54,3 @@ def warm_up(method: str) -> None:
     if model is not None:
         model.fit(table, targets)
         model.predict(table)
-
-
-def judge(wanted: Values, answers: Values) -> Result:
-    """Return the accuracy in percent, the mean absolute error and R², each error with its own
-    standard error.
-
-    That standard error, over the test examples, counts where all repeats share one test set.
-    """
-    found: Result = {}
-    if "class" in wanted:
-        right = 100.0 * (answers["class"] == wanted["class"])
-        found |= {"accuracy": right.mean(), "accuracy error": right.std() / len(right) ** 0.5}
-    if "number" in wanted:
-        off, spread = (
-            np.abs(answers["number"] - wanted["number"]),
-            wanted["number"] - wanted["number"].mean(),
-        )
-        found |= {"mae": off.mean(), "mae error": off.std() / len(off) ** 0.5}
-        found["r2"] = 1 - np.square(off).sum() / np.square(spread).sum()
-    return {name: float(f"{value:.6g}") for name, value in found.items()}
