@@ -236,12 +236,19 @@ class SameNetwork(Ours):
         self.loss = loss
 
     def fit(self, inputs: Any, targets: Values) -> None:
+        from hyperproto.baselines import ConventionalSpace
+        from hyperproto.defaults import BINNED_RATE, ROW_RATE
         from hyperproto.estimators import base
+        from hyperproto.training.fit import resolve_settings
 
-        spec_of = self.model._space_spec
-
-        def conventional(prior: str | None) -> Any:
-            return replace(spec_of(None), kind="conventional", dim=None)
+        def conventional(train: Any, *, use_prior: bool) -> Any:
+            tasks = self.model.targets_
+            if self.loss != "class":
+                chosen = {
+                    name: task.resolved(number_loss=self.loss) for name, task in tasks.items()
+                }
+                tasks = chosen
+            return ConventionalSpace(tasks)
 
         def same_rate(settings: Any, space: Any, count: int, kind: Any) -> Any:
             lr = BINNED_RATE if kind == "binned rows" else ROW_RATE
@@ -249,10 +256,7 @@ class SameNetwork(Ours):
                 lr = None  # at that rate the squared error of a plain number may diverge
             return resolve_settings(replace(settings, lr=lr), space, count, kind)
 
-        from hyperproto.defaults import BINNED_RATE, ROW_RATE
-        from hyperproto.training.fit import resolve_settings
-
-        self.model._space_spec = conventional
+        self.model._build_space = conventional
         with patch.object(base, "resolve_settings", same_rate):
             super().fit(inputs, targets)
 

@@ -14,7 +14,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -27,11 +27,12 @@ from torch.nn import functional
 from benchmarks.own_data.candidates import Candidate
 from benchmarks.own_data.loaded import Fold
 from benchmarks.own_data.measures import judge
-from benchmarks.own_data.tables import drawn, load_table_fold
+from benchmarks.own_data.tables import drawn, load_table_fold, read_candidate
 
 STORE = Path(__file__).parents[2] / "results" / "own_data_tricks.jsonl"
 REPEATS = 3
 MOST_ROWS = 5000  # of a table, to keep it within an hour on one core
+MANY_ROWS = 2000  # of a table, from which on several members take too long to be tried
 
 
 class SmoothClip:
@@ -105,11 +106,12 @@ class Bent(nn.Module):
 def wrap(build: Callable[..., nn.Module], make: Callable[[int], nn.Module], wider: int) -> Any:
     """Return a ``default_backbone`` whose network gets other inputs."""
 
-    def built(estimator: Any, shape: tuple[int, ...], kind: Any, seed: int) -> nn.Module:
-        inner = build(estimator, (shape[0] * wider,), kind, seed)
+    def built(estimator: Any, inputs: Tensor, seed: int) -> nn.Module:
+        width = inputs.shape[1]
+        inner = build(estimator, inputs.new_empty(0, width * wider), seed)
         with torch.random.fork_rng():
             torch.manual_seed(seed)
-            return Wrapped(inner, make(shape[0])).to(next(inner.parameters()).dtype)
+            return Wrapped(inner, make(width)).to(inputs.dtype)
 
     return built
 
@@ -184,7 +186,6 @@ def patches() -> dict[str, list[Any]]:
             partial(patch.dict, defaults.MIN_STEPS, {"rows": 600, "binned rows": 600})
         ],
         "dropout 0.15": [on(SphereEstimator, name, dropped(build))],
-        "200 hidden values": [on(defaults, "HIDDEN", (200,))],
     }
 
 
@@ -243,13 +244,23 @@ def seeded(fold: Fold, members: int = 4) -> list[Any]:
     return [fit_one(replace(fold, seed=100 * fold.seed + k)) for k in range(members)]
 
 
+MEMBERS: dict[str, Callable[[Fold], list[Any]]] = {
+    "bagging of five folds": bagged,
+    "four seeds": seeded,
+}
+
+
+@cache
+def count_rows(folder: Path, table: Candidate) -> int:
+    return len(read_candidate(folder, table).inputs)
+
+
 def run(table: Candidate, folder: Path, number: int, name: str, trick: list[Any]) -> dict[str, Any]:
     """Return the measures of a trick on a fold, and the seconds of its fit."""
     fold = load_table_fold(folder, table, number, most=MOST_ROWS)
-    many = {"bagging of five folds": bagged, "four seeds": seeded}
     started = time.process_time()
     with applied(trick):
-        models = many[name](fold) if name in many else [fit_one(fold)]
+        models = MEMBERS.get(name, lambda fold: [fit_one(fold)])(fold)
         spent = time.process_time() - started
         measures = judge(fold.test_targets, answer(fold, models))
     about = {"row": table.name, "task": table.task, "trick": name, "fold": number}
@@ -300,10 +311,12 @@ def measure(arguments: list[str] | None = None) -> tuple[str, list[dict[str, obj
     if options.store.exists():
         results = [json.loads(line) for line in options.store.read_text().splitlines()]
     done = {(r["row"], r["fold"], r["trick"]) for r in results}
-    known = patches() | {"bagging of five folds": [], "four seeds": []}
+    known = patches() | dict.fromkeys(MEMBERS, [])
     for name in () if options.report_only else options.only or list(known):
         for table in drawn()["choose"]:
             if name == "label smoothing 0.1" and table.task == "number":
+                continue
+            if name in MEMBERS and count_rows(Path(options.data), table) >= MANY_ROWS:
                 continue
             for number in range(REPEATS):
                 if (table.name, number, name) in done:
