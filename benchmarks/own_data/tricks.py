@@ -311,7 +311,7 @@ def measure(arguments: list[str] | None = None) -> tuple[str, list[dict[str, obj
     if options.store.exists():
         results = [json.loads(line) for line in options.store.read_text().splitlines()]
     done = {(r["row"], r["fold"], r["trick"]) for r in results}
-    known = patches() | dict.fromkeys(MEMBERS, [])
+    known = patches() | {name: [] for name in MEMBERS}
     for name in () if options.report_only else options.only or list(known):
         for table in drawn()["choose"]:
             if name == "label smoothing 0.1" and table.task == "number":
