@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar
 from tyro.conf import Positional, arg
 
 from hyperproto.cli.console import print_table
-from hyperproto.cli.place import PriorOptions, WorkerOptions, read_classes, read_prior
+from hyperproto.cli.place import PriorOptions, WorkerOptions, read_classes
 
 
 @dataclass
@@ -69,16 +69,14 @@ class Sweep(PriorOptions, WorkerOptions):
         """Place with every weight, print."""
         from hyperproto.prototypes.explore import sweep_prior_weight
 
-        classes = read_classes(self.classes)
-        prior = read_prior(self.prior, classes, missing=self.missing)
         rows = sweep_prior_weight(
-            classes,
+            read_classes(self.classes),
             self.dim,
-            prior,
+            self.prior,
             effort=self.effort,
             seed=self.seed,
             workers=self.workers,
-            missing="free",
+            missing=self.missing,
         )
         if self.json:
             print(

@@ -139,16 +139,17 @@ def _view(run: "Run", test: "Arrays", outputs: "list[Tensor]", seed: int) -> "Sp
     from hyperproto.data.digits import ROTATED_DIGITS
     from hyperproto.report import SphereView
     from hyperproto.spaces import Space
+    from hyperproto.spaces.output_space import by_name
 
     if not isinstance(run.space, Space):
         return None
     prototypes = run.space.named_prototypes()["digit"]
     _, pictures = load_rotated_digits(seed=seed, copies=1, size=SHOWN)
-    assert isinstance(test.targets, dict)
+    targets = by_name(test.targets)
     return SphereView(
         points=torch.stack([run.space.project(z).cpu() for z in outputs]).double().numpy(),
-        labels=test.targets["digit"].numpy(),
-        values=test.targets["angle"].double().numpy(),
+        labels=targets["digit"].numpy(),
+        values=targets["angle"].double().numpy(),
         prototypes=prototypes.vectors.double().numpy(force=True),
         names=ROTATED_DIGITS,
         value_name="angle in degrees",

@@ -15,7 +15,6 @@ from hyperproto._core.files import Plain, check_can_write, read_text
 from hyperproto.cli.console import print_table
 
 if TYPE_CHECKING:
-    from hyperproto.priors import Prior
     from hyperproto.prototypes import Prototypes
 
 EFFORTS = "{fast,balanced,thorough}"
@@ -91,12 +90,15 @@ class Place(PriorOptions, WorkerOptions):
     def run(self) -> None:
         """Place, write, print."""
         from hyperproto.defaults import choose_dim
+        from hyperproto.priors import as_prior
         from hyperproto.prototypes import place
 
         check_outputs(self.output, self.page)  # better now than after the search
         classes = read_classes(self.classes)
-        count = classes if isinstance(classes, int) else len(classes)
-        prior = read_prior(self.prior, classes, missing=self.missing)
+        names, count = (None, classes) if isinstance(classes, int) else (classes, len(classes))
+        prior = None
+        if self.prior is not None:
+            prior = as_prior(self.prior, names, count, missing=self.missing)
         prototypes = place(
             classes,
             choose_dim([count]) if self.dim is None else self.dim,
@@ -156,18 +158,6 @@ def read_weight(given: str) -> float | Literal["auto"]:
         return float(given)
     except ValueError:
         raise InputError("prior_weight", "be a number or auto", given) from None
-
-
-def read_prior(
-    given: str | None, classes: int | tuple[str, ...], *, missing: Literal["error", "free"]
-) -> "Prior | None":
-    """Return the prior, for the classes in their order."""
-    from hyperproto.priors import as_prior
-
-    if given is None:
-        return None
-    names, count = (None, classes) if isinstance(classes, int) else (classes, len(classes))
-    return as_prior(given, names, count, missing=missing)
 
 
 def show_prototypes(

@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeAlias, cast
+from typing import Any, TypeAlias
 
 import torch
 from torch import Tensor
@@ -15,7 +15,8 @@ from hyperproto import defaults, models
 from hyperproto._core.errors import InputError
 from hyperproto._core.processes import derive_seed
 from hyperproto.data import Arrays, ImageData, ImagePreprocessing, Source, Split, training_data
-from hyperproto.data.preprocessing import TablePreprocessing, preprocessing_from_dict
+from hyperproto.data.augment import Augment
+from hyperproto.data.preprocessing import preprocessing_from_dict
 from hyperproto.data.readers import read_data
 from hyperproto.data.source import draw_rows, hold_out_rows, resized, select
 from hyperproto.runtime.tables import TableEncoder
@@ -77,13 +78,21 @@ def cut_source(source: Source, spec: DataSpec, *, seed: int = 0) -> Source:
 
 def build_data(spec: DataSpec, source: Source) -> tuple[Data, Data | None]:
     """Return what to train on, and what to measure on during training."""
-    options: Any = {"keep": spec.keep, "workers": spec.workers, "skip_corrupt": spec.skip_corrupt}
-    augment = source.augment if spec.augment else None
-    train = training_data(source.train, source.preprocessing, augment, **options)
-    if source.test is None:
-        return train, None
-    varied = source.augment if source.augment is not None and source.augment.at_test else None
-    return train, training_data(source.test, source.preprocessing, varied, **options)
+
+    def load(split: Split, augment: Augment | None) -> Data:
+        return training_data(
+            split,
+            source.preprocessing,
+            augment,
+            keep=spec.keep,
+            workers=spec.workers,
+            skip_corrupt=spec.skip_corrupt,
+        )
+
+    augment = source.augment
+    train = load(source.train, augment if spec.augment else None)
+    varied = augment if augment is not None and augment.at_test else None
+    return train, None if source.test is None else load(source.test, varied)
 
 
 def choose_network(
@@ -131,12 +140,11 @@ def choose_network(
         )
     if spec.weights is None:
         return spec, source
-    pixels = _pixels(spec, images.input_shape)
-    if pixels:
-        source = resized(source, image_size or pixels["size"])
-        size = cast(ImagePreprocessing, source.preprocessing).size
-        source = replace(source, preprocessing=ImagePreprocessing(**{**pixels, "size": size}))
-    size = cast(ImagePreprocessing, source.preprocessing).size
+    size = images.size
+    if pixels := _pixels(spec, images.input_shape):
+        size = image_size or pixels["size"]
+        prepared = ImagePreprocessing(**{**pixels, "size": size})
+        source = replace(resized(source, size), preprocessing=prepared)
     note = (
         f"{spec.backbone} starts from {spec.weights} weights and gets images of {size} x {size} "
         "pixels"
@@ -209,9 +217,9 @@ def run_before(spec: NetworkSpec) -> RunRecord | None:
 def read_as(run: RunRecord, read: Callable[..., Source]) -> Source:
     """Return data that ``read(encoder=...)`` reads, prepared as those of a run were."""
     before = preprocessing_from_dict(run.preprocessing or {})
-    source = read(encoder=before.encoder if isinstance(before, TablePreprocessing) else None)
+    source = read(encoder=getattr(before, "encoder", None))
     if type(source.preprocessing) is not type(before):
-        kind = "images" if isinstance(before, ImagePreprocessing) else "rows of a table"
+        kind = "images" if len(before.input_shape) == 3 else "rows of a table"
         raise InputError("The data", f'be {kind}, as those of "{run.folder}"', "others")
     if isinstance(before, ImagePreprocessing):
         source = resized(source, before.size)  # random crops, too

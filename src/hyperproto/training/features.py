@@ -16,10 +16,11 @@ from torch import Tensor, nn
 from hyperproto._core.errors import InputError
 from hyperproto._core.processes import from_first, own_device
 from hyperproto._core.progress import progress_bar
-from hyperproto.data import ImageData, Source, Split
+from hyperproto.data import Source, Split
 from hyperproto.models import FeatureBackbone
+from hyperproto.spaces.output_space import by_name
 from hyperproto.spec import DataSpec
-from hyperproto.training.build import build_data
+from hyperproto.training.build import Data, build_data
 from hyperproto.training.checkpoint import write_tensors
 from hyperproto.training.folder import FEATURES
 from hyperproto.training.outputs import network_outputs
@@ -75,9 +76,9 @@ def _stored(
         ("train", "test"), build_data(replace(data, augment=False), source), strict=True
     ):
         if images is not None:
-            assert isinstance(images, ImageData)
             tensors[part] = _compute(network, images)
-            tensors |= {f"{part}.{name}": target for name, target in images.targets.items()}
+            named = by_name(images.targets)
+            tensors |= {f"{part}.{name}": target for name, target in named.items()}
     if folder is not None:
         write_tensors(folder / FEATURES, tensors, **origin)
     return tensors
@@ -104,7 +105,7 @@ def _fit(
     return form == {name: (tensor.dtype, tuple(tensor.shape)) for name, tensor in tensors.items()}
 
 
-def _compute(network: FeatureBackbone, images: ImageData) -> Tensor:
+def _compute(network: FeatureBackbone, images: Data) -> Tensor:
     """Return the features of images, shape (n, num_features)."""
     device = own_device()
     features = torch.empty(len(images), network.num_features)

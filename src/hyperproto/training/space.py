@@ -62,17 +62,6 @@ def build_space(
         return _build_sphere(spec, tasks, train, frozen, prototypes)
 
 
-def choose_dim(tasks: Mapping[str, Task], *, separate: bool) -> int:
-    """Return the axes that are enough for some tasks.
-
-    >>> choose_dim({"kind": Classes(10)}, separate=False)
-    9
-    """
-    poles = sum(task.takes_pole for task in tasks.values())
-    others = [task.axes.enough + 1 for task in tasks.values() if not task.takes_pole]
-    return defaults.choose_dim(others, poles, separate=separate)
-
-
 def choose_layout(
     spec: SpaceSpec, tasks: Mapping[str, Task], given: Prototypes | None = None
 ) -> tuple[int, bool]:
@@ -91,7 +80,7 @@ def choose_layout(
     if given is None and spec.prototypes:
         given = Prototypes.load(spec.prototypes)
     if given is None:
-        return choose_dim(tasks, separate=separate), separate
+        return defaults.choose_dim(*_counts(tasks), separate=separate), separate
     others = (len(tasks) - 1) * (defaults.NUMBER_AXES if separate else 1)
     return given.dim + others, separate
 
@@ -245,4 +234,4 @@ def _has_prior(split: Split) -> bool:
     """Return whether these are rows, images or image files, of which a data-driven prior can be
     made.
     """
-    return not isinstance(split.inputs, Tensor) or split.inputs.ndim in (2, 4)
+    return getattr(split.inputs, "ndim", 4) in (2, 4)
