@@ -1,20 +1,18 @@
 """Training as one call."""
 
 from collections.abc import Sequence
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from dataclasses import replace
 from os import PathLike
 from typing import Literal
 
 import torch
 from torch import Tensor, nn
-from torch.utils.data import DataLoader
 
 from hyperproto._core.checks import (
     check_finite_number,
     check_finite_rows,
     check_output_width,
-    choose,
 )
 from hyperproto._core.errors import InputError, InputTypeError, arg
 from hyperproto._core.files import Plain
@@ -23,15 +21,21 @@ from hyperproto.data import Batches, Examples, as_examples
 from hyperproto.data.examples import Values
 from hyperproto.data.preprocessing import Preprocessing, is_sparse
 from hyperproto.defaults import SCHEDULE, InputKind, choose_rate, choose_steps, choose_weight_decay
-from hyperproto.spaces import OutputSpace, Targets
-from hyperproto.spaces.output_space import by_name
+from hyperproto.spaces import OutputSpace
 from hyperproto.spec import ResolvedSettings, TrainSettings
 from hyperproto.training.checkpoint import TrainState
 from hyperproto.training.folder import RunFolder
 from hyperproto.training.keeper import Keeper
 from hyperproto.training.loop import Callback, EpochLog, Loop
-from hyperproto.training.optimizer import MakeOptimizer, check_optimizer, describe_optimizer
-from hyperproto.training.outputs import measure
+from hyperproto.training.optional import (
+    MakeOptimizer,
+    check_loader,
+    check_monitor,
+    check_optimizer,
+    check_scored,
+    check_weight,
+    describe_optimizer,
+)
 from hyperproto.training.run import Run, describe_run
 from hyperproto.training.steps import AnyOptimizer, GradientDescent, Machine, move
 
@@ -123,12 +127,12 @@ def fit(
     scored = None if valid is None else as_examples(valid, name="valid")
     _check_targets(space, examples)
     if scored is not None:
-        _check_scored(space, scored)
-    weight = None if sample_weight is None else _check_weight(sample_weight, examples)
+        check_scored(space, scored)
+    weight = None if sample_weight is None else check_weight(sample_weight, examples)
     with torch.random.fork_rng():  # from which data may draw
         first = examples.first()
     if examples.loader is not None:
-        _check_loader(examples.loader, given, stored=folder is not None)
+        check_loader(examples.loader, given, stored=folder is not None)
         given = replace(given, batch_size=examples.loader.batch_size or len(first))
         first = first[:1]
     chosen = resolve_settings(given, space, len(examples), kind_of(first, preprocessing))
@@ -138,7 +142,7 @@ def fit(
         space.to(machine.device)
         z = _check_outputs(network, space, move(first, machine.device))
         if chosen.patience is not None or chosen.monitor is not None or restore_best:
-            _check_monitor(chosen, space, z, restore_best=restore_best, scored=scored)
+            check_monitor(chosen, space, z, restore_best=restore_best, scored=scored)
         parameters = [*network.parameters(), *space.parameters()]
         if optimizer is None:
             descent: AnyOptimizer = GradientDescent(
@@ -162,15 +166,19 @@ def fit(
         run = Run(network, space, monitor=chosen.monitor)
         keeper = None
         if folder is not None:
-            state = TrainState(network, space, descent, machine, chosen.seed)
-            keeper = Keeper(RunFolder.at(folder), state, checkpoint_seconds)
-            more = {} if optimizer is None else {"optimizer": describe_optimizer(descent)}
-            data = {"train": len(examples), "valid": None if scored is None else len(scored)}
-            prepared = preprocessing
-            if prepared is not None and not isinstance(prepared, dict):
-                prepared = prepared.to_dict()
-            about = {"settings": chosen.to_dict(), **more, "data": data, "preprocessing": prepared}
-            config = describe_run(network, space, **about)
+            keeper = Keeper(
+                RunFolder.at(folder),
+                TrainState(network, space, descent, machine, chosen.seed),
+                checkpoint_seconds,
+            )
+            config = describe_run(
+                network,
+                space,
+                settings=chosen.to_dict(),
+                **({} if optimizer is None else {"optimizer": describe_optimizer(descent)}),
+                data={"train": len(examples), "valid": None if scored is None else len(scored)},
+                preprocessing=getattr(preprocessing, "to_dict", lambda: preprocessing)(),
+            )
             opened.enter_context(keeper.opened(run, config, resume=resume))
         show = progress if machine.rank == 0 else False
         total = chosen.epochs * len(batches)
@@ -261,44 +269,6 @@ def _check_targets(space: OutputSpace, data: Examples) -> None:
         space.balance(data.targets)
 
 
-def _check_scored(space: OutputSpace, data: Examples) -> None:
-    """Check values that are only scored, where they are in memory: numbers may be out of bounds."""
-    if data.targets is None:
-        return
-    if not space.tasks:
-        space.check(data.targets)
-    for name, task in space.tasks.items():
-        task.check_scored(by_name(data.targets)[name], name)
-    data.check_inputs()
-
-
-def _check_weight(given: object, data: Examples) -> Tensor:
-    if data.loader is not None:
-        rule = "be left out with a DataLoader, whose order nobody else knows"
-        raise InputError("sample_weight", rule, advice="Pass its Dataset.")
-    weight = torch.as_tensor(given)
-    if weight.shape != (len(data),):
-        raise InputError("sample_weight", f"have shape ({len(data)},)", tuple(weight.shape))
-    if not (weight.isfinite().all() and weight.min() >= 0 and weight.max() > 0):
-        spread = f"{weight.min():g} to {weight.max():g}"
-        raise InputError("sample_weight", "be at least 0, and one of them greater", spread)
-    return weight
-
-
-def _check_loader(loader: DataLoader[object], settings: TrainSettings, *, stored: bool) -> None:
-    if settings.batch_size is not None:
-        rule = "be left out with a DataLoader, which has its own"
-        raise InputError("batch_size", rule, settings.batch_size)
-    own = any(getattr(part, "generator", None) for part in (loader, loader.sampler))
-    if stored and (own or loader.persistent_workers):
-        raise InputError(
-            "The DataLoader of a run that is stored",
-            "draw from torch's global generator, which each epoch seeds, or it could not be "
-            "resumed",
-            "a generator of its own" if own else "persistent_workers=True",
-        )
-
-
 @torch.no_grad()
 def _check_outputs(network: nn.Module, space: OutputSpace, inputs: Values) -> Tensor:
     """Try the network on one example, before anything is written; return its output."""
@@ -345,25 +315,3 @@ def _least_rows(
         rule = "have no batch of one, over which a network cannot normalize"
         raise InputError("The DataLoader", rule, None, "Build it with drop_last=True.")
     return 2
-
-
-@torch.no_grad()
-def _check_monitor(
-    settings: ResolvedSettings,
-    space: OutputSpace,
-    z: Tensor,
-    *,
-    restore_best: bool,
-    scored: Examples | None,
-) -> None:
-    """Say at once that a measure to monitor will not be there."""
-    asked = {"patience": settings.patience, "monitor": settings.monitor}
-    for name, value in (asked | {"restore_best": restore_best or None}).items():
-        if scored is None and value is not None:
-            rule = "be left out where there is no validation data to compare epochs by"
-            raise InputError(name, rule, value)
-    predicted: Targets = {}
-    with suppress(InputError):  # an untrained network may point nowhere; the first epoch will tell
-        predicted = space.predict(z)
-    if settings.monitor is not None and len(predicted):
-        choose(settings.monitor, measure(space, predicted, predicted), what="measure to monitor")
