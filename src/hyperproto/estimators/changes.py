@@ -5,26 +5,31 @@ become names and ids and back. Classes stay sorted, as in scikit-learn: new ones
 old, each with its prototype.
 """
 
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
+from torch import nn
 
 from hyperproto._core.arrays import Array
-from hyperproto._core.checks import choose, unknown_choice
+from hyperproto._core.checks import choose
 from hyperproto._core.errors import InputError, arg
 from hyperproto.data import Split
 from hyperproto.data.source import select
 from hyperproto.estimators.confidence import ConfidentEstimator
 from hyperproto.evaluation.class_change import Changed, ClassChange
-from hyperproto.evaluation.class_examples import moved_ids, with_prototypes
+from hyperproto.evaluation.class_examples import moved_ids, open_sphere, with_prototypes
 from hyperproto.evaluation.confidence.calibration import TaskOutputs
 from hyperproto.evaluation.new_classes import add_classes, remove_classes, rename_classes
 from hyperproto.spaces import Space
 from hyperproto.tasks import Classes
+
+Pair: TypeAlias = tuple[ArrayLike, ArrayLike]
+"""Inputs and their classes, as ``fit`` takes them."""
 
 STALE = (
     "Confidence was fitted before classes were added: fit it again by recalibrate(X, y), with "
@@ -37,15 +42,15 @@ class ClassChanges(ConfidentEstimator):
 
     def add_classes(
         self,
-        X: Any = None,
-        y: Any = None,
+        X: ArrayLike | None = None,
+        y: ArrayLike | None = None,
         *,
         how: Literal["auto", "mean", "train", "prior"] = "auto",
-        classes: Any = None,
-        prior: Any = None,
-        replay: Any = None,
-        old_valid: Any = None,
-        new_valid: Any = None,
+        classes: ArrayLike | None = None,
+        prior: object | None = None,
+        replay: Pair | None = None,
+        old_valid: Pair | None = None,
+        new_valid: Pair | None = None,
         column: str | None = None,
         **settings: Any,
     ) -> ClassChange:
@@ -92,37 +97,37 @@ class ClassChanges(ConfidentEstimator):
         new = _find_new(old, y if classes is None else classes)
         both = np.concatenate([old.values, new])
         self._check_unknown(both)
-        inputs = None if X is None else self._inputs(X)
+        inputs, labels = (None if X is None else self._inputs(X)), None
+        if y is not None:
+            labels = _names(_check_kind(old, y))
         if new_valid is not None:
-            settings["new_valid"] = (
-                self._inputs(new_valid[0]),
-                _names(_check_kind(old, new_valid[1])),
-            )
+            valid_names = _names(_check_kind(old, new_valid[1]))
+            settings["new_valid"] = self._inputs(new_valid[0]), valid_names
         replayed = self.replay_ if replay is None else self._examples(replay)
         if how == "train" or (how == "auto" and prior is None and replayed is not None):
             settings = {"progress": False, "weight_decay": self.settings_.weight_decay} | settings
         changed = add_classes(
-            (self.network_, self.space_),
+            self._model,
             inputs,
-            None if y is None else _names(_check_kind(old, y)),
+            labels,
             how=how,
             prior=prior,
             names=_names(new),
             replay=replayed,
-            old_valid=None if old_valid is None else self._examples(old_valid),
+            old_valid=self._examples(old_valid),
             task=name,
             **settings,
         )
         stale = self.held_out_ is not None
         self.held_out_ = None  # outputs of another network, or for fewer classes
         self._accept(name, changed, both, np.arange(len(both)))
-        if self.replay_ is not None and inputs is not None:
+        if self.replay_ is not None and inputs is not None and y is not None:
             self._keep_examples(Split(inputs, self._encode(y)))
         report = changed.report
         return replace(report, notes=(*report.notes, STALE)) if stale else report
 
     def remove_classes(
-        self, classes: Any, *, old_valid: Any = None, column: str | None = None
+        self, classes: ArrayLike, *, old_valid: Pair | None = None, column: str | None = None
     ) -> ClassChange:
         """Remove classes, and return how good the others were before and are now; nothing is
         trained.
@@ -132,51 +137,46 @@ class ClassChanges(ConfidentEstimator):
         check_is_fitted(self)
         name, old = self._find_column(column)
         ids = _ids_of(old, classes)
+        removed = [_names(old.values)[index] for index in ids]
         examples = self.replay_ if old_valid is None else self._examples(old_valid)
-        model = (self.network_, self.space_)
-        changed = remove_classes(
-            model, [_names(old.values)[index] for index in ids], old_valid=examples, task=name
-        )
+        changed = remove_classes(self._model, removed, old_valid=examples, task=name)
         kept = np.setdiff1d(np.arange(old.num_classes), ids)
         self._accept(name, changed, old.values[kept], kept)
         return changed.report
 
-    def rename_classes(self, names: Any, *, column: str | None = None) -> ClassChange:
-        """Rename classes, ``{old: new}``; answers are the same but for the names."""
+    def rename_classes(self, names: Mapping[Any, Any], *, column: str | None = None) -> ClassChange:
+        """Rename classes, ``{old: new}``; predictions are the same but for the names."""
         check_is_fitted(self)
         name, old = self._find_column(column)
-        given = dict(names)
-        after = _check_kind(old, list(given.values()))
+        after = _check_kind(old, list(names.values()))
         renamed = old.values.astype(np.result_type(old.values, after))
-        renamed[_ids_of(old, list(given))] = list(given.values())
+        renamed[_ids_of(old, list(names))] = list(names.values())
         if len(np.unique(renamed)) < len(renamed):
             raise InputError("The classes", "differ after they are renamed", renamed.tolist())
         self._check_unknown(renamed)
         pairs = zip(_names(old.values), _names(renamed), strict=True)
-        model = (self.network_, self.space_)
-        changed = rename_classes(
-            model, {before: after for before, after in pairs if before != after}, task=name
-        )
+        moved = {before: now for before, now in pairs if before != now}
+        changed = rename_classes(self._model, moved, task=name)
         self._accept(name, changed, renamed, np.arange(len(renamed)))
         return changed.report
+
+    @property
+    def _model(self) -> tuple[nn.Module, Space]:
+        return self.network_, self.space_
 
     def _find_column(self, given: str | None) -> tuple[str, Classes]:
         """Return the column of classes that is named, or the only one."""
         columns = self._class_columns
         if given is None and len(columns) != 1:
             listed = ", ".join(f'"{name}"' for name in columns) or "none"
-            raise InputError(
-                "column",
-                "name a column of classes, where there is not just one",
-                f"none of: {listed}",
-            )
+            rule = "name a column of classes, where there is not just one"
+            raise InputError("column", rule, f"none of: {listed}")
         name = next(iter(columns)) if given is None else str(given)
         return name, choose(name, columns, what="column of classes")
 
-    def _examples(self, data: Any) -> Split:
+    def _examples(self, data: Pair | None) -> Split | None:
         """Return a pair (X, y) of old classes as the network and the space take it."""
-        X, y = data
-        return Split(self._inputs(X), self._encode(y))
+        return None if data is None else Split(self._inputs(data[0]), self._encode(data[1]))
 
     def _accept(
         self, name: str, changed: Changed, classes: Array, former: NDArray[np.intp]
@@ -184,35 +184,30 @@ class ClassChanges(ConfidentEstimator):
         """Take over a change with its classes sorted, and adapt what is kept; class j was class
         ``former[j]``.
         """
-        space, order = changed.run.space, np.argsort(classes, kind="stable")
-        assert isinstance(space, Space)
-        ids = moved_ids(
-            torch.from_numpy(former[order]),
-            max(len(classes), self._class_columns[name].num_classes),
-        )
-        placed = space.named_prototypes()[name]
+        sphere, order = open_sphere(changed.run, name), np.argsort(classes, kind="stable")
+        most = max(len(classes), self._class_columns[name].num_classes)
+        ids = moved_ids(torch.from_numpy(former[order]), most)
+        placed, classes = sphere.placed, classes[order]
         rows = torch.from_numpy(order).to(placed.vectors.device)
-        classes = classes[order]
         vectors = placed.vectors[rows].contiguous()
         sorted_rows = replace(placed, vectors=vectors, names=_names(classes))
         labels = None if classes.dtype.kind == "U" else classes
-        self.space_ = with_prototypes(space, name, sorted_rows, order.tolist(), labels=labels)
+        self.space_ = with_prototypes(
+            sphere.space, name, sorted_rows, order.tolist(), labels=labels
+        )
         self.targets_ = self.space_.tasks
-        self.network_ = changed.run.network.eval()
+        self.network_ = changed.run.network
         self.history_ = [*self.history_, *changed.run.history]
         self.n_iter_ = len(self.history_)
         if self.replay_ is not None:
-            moved = Split(
-                self.replay_.inputs, self.replay_.targets | {name: ids[self.replay_.targets[name]]}
-            )
-            self.replay_ = select(moved, (moved.targets[name] >= 0).nonzero().flatten())
+            now = ids[self.replay_.targets[name]]
+            moved = Split(self.replay_.inputs, self.replay_.targets | {name: now})
+            self.replay_ = select(moved, (now >= 0).nonzero().flatten())
         if self.held_out_ is not None:
-            now = ids[torch.from_numpy(self.held_out_[name].targets)].numpy()
-            kept = {column: outputs.rows(now >= 0) for column, outputs in self.held_out_.items()}
-            kept[name] = TaskOutputs(
-                kept[name].scores[:, former[order]], now[now >= 0], kept[name].strengths
-            )
-            self.held_out_ = kept
+            still = ids[torch.from_numpy(self.held_out_[name].targets)].numpy()
+            kept = {column: rows.rows(still >= 0) for column, rows in self.held_out_.items()}
+            scores, strengths = kept[name].scores[:, former[order]], kept[name].strengths
+            self.held_out_ = kept | {name: TaskOutputs(scores, still[still >= 0], strengths)}
             self._fit_confidence()
 
 
@@ -221,7 +216,7 @@ def _names(values: Array) -> tuple[str, ...]:
     return tuple(str(value) for value in values.tolist())
 
 
-def _check_kind(old: Classes, given: Any) -> Array:
+def _check_kind(old: Classes, given: ArrayLike) -> Array:
     """Return labels as an array, which must be of the kind that the old classes are."""
     own = old.values
     values = np.asarray(given) if own.dtype.kind != "O" else np.asarray(given, dtype=object)
@@ -233,26 +228,26 @@ def _check_kind(old: Classes, given: Any) -> Array:
     return values
 
 
-def _find_new(old: Classes, labels: Any) -> Array:
+def _find_new(old: Classes, labels: ArrayLike | None) -> Array:
     """Return the new classes among labels, each once: in their order where each occurs once, else
     sorted.
     """
     if labels is None:
         advice = f"Or pass {arg('classes', '[...]')}."
         raise InputError("y", "hold the classes of the new examples", "none", advice)
-    classes, first = np.unique(_check_kind(old, labels), return_index=True)
+    given = _check_kind(old, labels)
+    classes, first = np.unique(given, return_index=True)
     is_old = np.isin(classes, old.values)
     if is_old.any():
         advice = f"Pass examples of old classes as {arg('replay', '(X, y)')}, or to partial_fit."
         got = repr(classes[is_old].tolist()[0])
         raise InputError("New classes", "not be known already", got, advice)
-    return classes[np.argsort(first)] if len(first) == len(labels) else classes
+    return classes[np.argsort(first)] if len(first) == len(given) else classes
 
 
-def _ids_of(old: Classes, classes: Any) -> list[int]:
+def _ids_of(old: Classes, classes: ArrayLike) -> list[int]:
     """Return the ids of some of the classes."""
-    own = old.values.tolist()
-    for value in np.asarray(classes, dtype=object).tolist():
-        if value not in own:
-            raise unknown_choice(value, _names(old.values), what="class")
-    return [own.index(value) for value in classes]
+    ids = {value: index for index, value in enumerate(old.values.tolist())}
+    return [
+        choose(value, ids, what="class") for value in np.asarray(classes, dtype=object).tolist()
+    ]

@@ -18,7 +18,7 @@ from hyperproto._core.checks import choose
 from hyperproto._core.errors import HyperprotoError, InputError, arg
 from hyperproto._core.files import plain, read_json, versions, write_json
 from hyperproto._core.folders import filling, former_files, whole
-from hyperproto._core.schema import read_plain
+from hyperproto._core.schema import check_format, read_plain
 from hyperproto.data import Split, Standardizer
 from hyperproto.data.preprocessing import is_sparse, parts_of, sparse_rows
 from hyperproto.estimators.base import SphereEstimator
@@ -170,9 +170,7 @@ def load_estimator(folder: str | Path) -> SphereEstimator:
     kinds = HypersphericalClassifier, HypersphericalRegressor, HypersphericalMultiTask
     folder = whole(folder)
     stored = read_json(folder / CLOSING)
-    version = stored.get("format") if isinstance(stored, dict) else None
-    if version != FORMAT:
-        raise InputError(f'"{folder}"', f"be an estimator of format {FORMAT}", version)
+    check_format(stored, FORMAT, f'"{folder}"', "an estimator")
     about = read_plain(Description, stored, f'"{folder / CLOSING}"')
     try:
         params = {name: _from_plain(value) for name, value in about.params.items()}
@@ -180,16 +178,9 @@ def load_estimator(folder: str | Path) -> SphereEstimator:
         estimator = kind(**params)
         estimator.history_ = list(stored["history"])
         _refill(estimator, about, folder)
-    except (
-        AttributeError,
-        LookupError,
-        OverflowError,
-        TypeError,
-        UnicodeError,
-        ValueError,
-    ) as error:
-        if isinstance(error, HyperprotoError):
-            raise
+    except HyperprotoError:
+        raise
+    except (AttributeError, LookupError, ArithmeticError, TypeError, ValueError) as error:
         got, advice = f"{type(error).__name__}: {error}", "It may have been edited."
         raise InputError(f'"{folder / CLOSING}"', "describe an estimator", got, advice) from None
     return estimator
@@ -263,9 +254,8 @@ def _check_targets(targets: torch.Tensor, count: int, task: Task) -> None:
 
 def _to_plain(name: str, value: Any) -> Any:
     """Return a setting as JSON has it; dicts as pairs, since their keys may be numbers."""
-    if isinstance(value, tuple(LOSSES.values())):
-        loss: Any = value
-        return {"loss": {"name": loss.name, **vars(loss)}}
+    if type(value) in LOSSES.values():
+        return {"loss": {"name": value.name, **vars(value)}}
     if isinstance(value, dict):
         return {
             "pairs": [[_to_plain(name, key), _to_plain(name, item)] for key, item in value.items()]
@@ -278,18 +268,14 @@ def _to_plain(name: str, value: Any) -> Any:
     try:
         json.dumps(plain, allow_nan=False)
     except (TypeError, ValueError):
-        raise InputError(
-            name,
-            "be a number, a string or a list of those to be saved",
-            repr(value),
-            "Use pickle or joblib.",
-        ) from None
+        rule = "be a number, a string or a list of those to be saved"
+        raise InputError(name, rule, repr(value), "Use pickle or joblib.") from None
     return plain
 
 
 def _from_plain(value: Any) -> Any:
-    if isinstance(value, dict) and "loss" in value:
-        return get_loss(**value["loss"])
-    if isinstance(value, dict):
-        return {_from_plain(key): _from_plain(item) for key, item in value["pairs"]}
-    return tuple(_from_plain(item) for item in value) if isinstance(value, list) else value
+    if isinstance(value, list):
+        return tuple(_from_plain(item) for item in value)
+    if not isinstance(value, dict):
+        return value
+    return get_loss(**value["loss"]) if "loss" in value else dict(_from_plain(value["pairs"]))
