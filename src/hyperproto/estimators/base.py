@@ -118,14 +118,18 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         train, valid, held_out = self._split(rows.shape[0], targets, seed)
         data = self._build(rows, targets, train, weight, seed, use_prior=True)
         learned = _select(data, train)
-        self._train(
-            learned,
-            _select(weight, train),
-            replace(self.settings_, patience=self.patience if len(valid) else None),
-            valid=_select(data, valid) if len(valid) else None,
-            try_again=True,
+        stop_by = _select(data, valid) if len(valid) else None
+        settings = replace(self.settings_, patience=None if stop_by is None else self.patience)
+        run = fit_or_try_again(
+            self.network_,
+            self.space_,
+            (learned.inputs, learned.targets),
+            settings,
+            rebuild=partial(self._build_network, learned.inputs),
+            say=partial(warnings.warn, category=ConvergenceWarning, stacklevel=3),
+            **self._options(_select(weight, train), stop_by),
         )
-        self._keep_examples(learned)
+        self._record(run, learned)
         if len(held_out):
             self._calibrate(_select(data, held_out))
         return self
@@ -269,12 +273,10 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             seed = derive_seed(seed, "order", len(self.history_))
         lr = self.settings_.lr * defaults.PARTIAL_FIT_RATE
         settings = replace(self.settings_, lr=lr, epochs=1, schedule="constant", seed=seed)
-        self._train(data, weight, settings)
-        self._keep_examples(data)
+        examples = data.inputs, data.targets
+        run = fit(self.network_, self.space_, examples, settings, **self._options(weight))
+        self._record(run, data)
         return self
-
-    def _check_unknown(self, classes: Array) -> None:
-        """Refuse a class that is called what inputs of no class are called."""
 
     def _weigh_classes(self, targets: dict[str, Tensor]) -> Weight:
         """Return the weight of each row's class, where classes have weights."""
@@ -316,9 +318,8 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
 
         Return all rows as the network takes them.
         """
-        known = {name: name for name in ("auto", *get_args(Scaling))}
-        asked = choose(self.standardize, known, what="scaling")
-        how = defaults.choose_scaling(asked, sparse=is_sparse(rows))
+        choose(self.standardize, dict.fromkeys(("auto", *get_args(Scaling))), what="scaling")
+        how = defaults.choose_scaling(self.standardize, sparse=is_sparse(rows))
         weight = _select(weight, train)
         self.inputs_ = Standardizer.fit(_select(rows, train), weight, how)
         inputs = self.inputs_(rows)
@@ -388,30 +389,21 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             raise InputTypeError("backbone", "give a torch module", type(network).__name__)
         return network.to(inputs.dtype)
 
-    def _train(
-        self,
-        data: Split,
-        weight: Weight,
-        settings: TrainSettings,
-        *,
-        valid: Split | None = None,
-        try_again: bool = False,
-    ) -> None:
-        """Train in place by the one loop, and leave the network ready to predict."""
+    def _options(self, weight: Weight, stop_by: Split | None = None) -> dict[str, Any]:
+        """Return what the training loop is told beyond the settings."""
         options: dict[str, Any] = {"progress": self.verbose and "lines"}
-        if valid is not None:
-            options |= {"valid": (valid.inputs, valid.targets), "restore_best": True}
+        if stop_by is not None:
+            options |= {"valid": (stop_by.inputs, stop_by.targets), "restore_best": True}
         if weight is not None:
             options["sample_weight"] = torch.from_numpy(weight / weight.mean())
-        train: Callable[..., Run] = fit
-        if try_again:
-            rebuild = partial(self._build_network, data.inputs)
-            say = partial(warnings.warn, category=ConvergenceWarning, stacklevel=4)
-            train = partial(fit_or_try_again, rebuild=rebuild, say=say)
-        run = train(self.network_, self.space_, (data.inputs, data.targets), settings, **options)
+        return options
+
+    def _record(self, run: Run, examples: Split) -> None:
+        """Keep what is known after training on some examples."""
         self.history_ += run.history
         self.n_iter_ = len(self.history_)
         self.loss_ = self.history_[-1]["loss"]
+        self._keep_examples(examples)
 
     @abstractmethod
     def _calibrate(self, data: Split) -> Self:

@@ -203,10 +203,6 @@ class HypersphericalClassifier(ClassifierMixin, ClassChanges):  # type: ignore[m
             raise InputError("classes", rule, np.unique(given).tolist(), advice)
         return {UNNAMED: values}
 
-    def _check_unknown(self, classes: Array) -> None:
-        if self.reject is not None:
-            choose_unknown(classes, self.unknown_label)
-
     def _keep_examples(self, examples: Split) -> None:
         per_class = check_integer(self.replay, "replay", at_least=0)
         if self.replay_ is not None:

@@ -112,6 +112,11 @@ class ConfidentEstimator(SphereEstimator, ABC):
             about["calibrated"] = True
         return about
 
+    def _check_unknown(self, classes: Array) -> None:
+        """Refuse a class that is called what inputs of no class are called."""
+        if getattr(self, "reject", None) is not None:
+            choose_unknown(classes, getattr(self, "unknown_label", None))
+
     def _calibrate(self, data: Split) -> Self:
         z, heads = self._run(data.inputs), self.space_.named_heads()
         self.held_out_ = {

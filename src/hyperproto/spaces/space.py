@@ -24,6 +24,7 @@ from hyperproto.prototypes import Prototypes
 from hyperproto.spaces.output_space import UNNAMED, TaskSpace, parse_tasks
 from hyperproto.sphere import normalize
 from hyperproto.tasks import Task, indexed
+from hyperproto.tasks.head import Head
 from hyperproto.tasks.top_k import TopK
 
 
@@ -82,7 +83,9 @@ class Space(TaskSpace):
         self.separate = bool(separate)
         axes = assign_axes(dim, named, separate=self.separate)
         named = choose_losses(named, axes, separate=self.separate)
-        heads = {name: task.head(axes[name], dim) for name, task in named.items()}
+        heads: dict[str, Head] = {}
+        for name, task in named.items():
+            heads[name] = task.head(axes[name], dim)
         super().__init__(dim, heads, bare=bare, **({"separate": True} if separate else {}))
 
     def with_tasks(self, tasks: Mapping[str, Task]) -> Self:
