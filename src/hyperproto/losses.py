@@ -86,9 +86,14 @@ def cosine_loss(z: Tensor, points: Tensor, target: Tensor | float) -> Tensor:
         raise InputError("points", "have the shape of `z`, (n, dim), or (dim,)", got)
     if isinstance(target, Tensor) and target.shape not in ((), (len(z),)):
         raise InputError("target", f"be a number or have shape ({len(z)},)", tuple(target.shape))
-    if points.requires_grad:
-        raise InputError("points", "be fixed", "a tensor that requires a gradient", "Detach it.")
+    check_fixed(points, "points")
     return _squared_error(z, points, None, target)
+
+
+def check_fixed(given: Tensor, name: str) -> None:
+    """Raise where a gradient would flow into what is fixed: prototypes, targets."""
+    if given.requires_grad:
+        raise InputError(name, "be fixed", "a tensor that requires a gradient", "Detach it.")
 
 
 def _squared_error(
@@ -240,9 +245,8 @@ def squared_cosine_loss(
 
 def squared_cosine_grad(z: Tensor, prototypes: Tensor, labels: Tensor) -> Tensor:
     """Return Equation 2, the gradient of the summed :func:`squared_cosine_loss`. Shape (n, dim)."""
-    return cosine_loss_grad(
-        z, prototypes.index_select(0, labels.long()).to(working_dtype(z.dtype)), 1.0
-    )
+    rows = prototypes.index_select(0, labels.long())
+    return cosine_loss_grad(z, rows.to(working_dtype(z.dtype)), 1.0)
 
 
 class ClassLoss(ABC):
@@ -280,10 +284,7 @@ class SquaredCosine(ClassLoss):
 
     def __call__(self, z: Tensor, prototypes: Tensor, labels: Tensor) -> Tensor:
         """Return the loss of each row, shape (n,)."""
-        if prototypes.requires_grad:
-            raise InputError(
-                "prototypes", "be fixed", "a tensor that requires a gradient", "Detach it."
-            )
+        check_fixed(prototypes, "prototypes")
         if labels.is_floating_point():
             return PowerCosine(q=2, floor=0)(z, prototypes, labels)
         return _squared_error(z, prototypes, labels, 1.0)
@@ -332,11 +333,7 @@ class PowerCosine(ClassLoss):
 
 def check_labels(labels: Tensor, n: int, *, name: str = "labels") -> None:
     """Check shape and dtype of class labels, not their values."""
-    if labels.dtype.is_floating_point or labels.dtype in (
-        torch.bool,
-        torch.complex64,
-        torch.complex128,
-    ):
+    if labels.is_floating_point() or labels.is_complex() or labels.dtype == torch.bool:
         raise InputTypeError(name, "be class ids of an integer dtype", labels.dtype)
     if labels.shape != (n,):
         raise InputError(name, f"have shape ({n},), one per row of `z`", tuple(labels.shape))

@@ -129,6 +129,20 @@ def check_names(names: Sequence[str]) -> tuple[str, ...]:
     return names
 
 
+def parse_classes(
+    classes: Any, *, at_least: int = 2, reason: str = "A single class needs no prototype."
+) -> tuple[int, tuple[str, ...] | None]:
+    """Return the number of classes and, where they were given, their names."""
+    is_text = isinstance(classes, str)
+    if is_text or isinstance(classes, Mapping) or getattr(classes, "ndim", 0) > 1:
+        got = f'one string, "{classes}"' if is_text else type(classes).__name__
+        advice = "hp.Prototypes.from_tensor takes vectors, hp.place(..., prior=...) a taxonomy."
+        raise InputTypeError("classes", "be a number or a list of names", got, advice)
+    names = check_names(tuple(classes)) if hasattr(classes, "__iter__") else None
+    count = classes if names is None else len(names)
+    return check_integer(count, "classes", at_least=at_least, reason=reason), names
+
+
 def check_output_width(z: Tensor, dim: int) -> None:
     """Check that ``z`` is a batch of outputs of the right width. Shapes and dtypes only: no
     synchronization.

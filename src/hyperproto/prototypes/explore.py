@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from hyperproto._core.checks import check_finite_number, check_integer
+from hyperproto._core.checks import check_finite_number, check_integer, parse_classes
 from hyperproto._core.errors import InputError
 from hyperproto.codes.best import known_max_cosine
 from hyperproto.codes.certificate import random_max_cosine
@@ -16,7 +16,7 @@ from hyperproto.codes.joint import auto_weight
 from hyperproto.priors import as_prior
 from hyperproto.prototypes import methods
 from hyperproto.prototypes.place import place
-from hyperproto.prototypes.prototypes import Prototypes, check_dim, parse_classes
+from hyperproto.prototypes.prototypes import Prototypes, check_dim
 
 COMPARED_DIMS = (2, 3, 5, 10, 25, 50, 100)
 MOST_TRIED = 1000  # dimensions

@@ -4,11 +4,11 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from hyperproto._core.checks import check_integer, choose
+from hyperproto._core.checks import check_integer, choose, parse_classes
 from hyperproto._core.errors import InputError, arg
 from hyperproto._core.processes import free_memory, one_thread
 from hyperproto.codes.certificate import closed_code
-from hyperproto.prototypes.prototypes import Prototypes, check_dim, parse_classes
+from hyperproto.prototypes.prototypes import Prototypes, check_dim
 
 
 @one_thread()

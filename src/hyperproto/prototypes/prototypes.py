@@ -1,7 +1,7 @@
 """Class prototypes: unit vectors, names, and a certificate."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, cast
@@ -12,7 +12,13 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
-from hyperproto._core.checks import check_integer, check_names, check_unit_rows, choose
+from hyperproto._core.checks import (
+    check_integer,
+    check_names,
+    check_unit_rows,
+    choose,
+    parse_classes,
+)
 from hyperproto._core.errors import (
     HyperprotoError,
     InputError,
@@ -439,26 +445,3 @@ def check_dim(dim: int) -> int:
     return check_integer(
         dim, "dim", at_least=2, reason="One axis has two directions and no way between them."
     )
-
-
-def parse_classes(
-    classes: Any, *, at_least: int = 2, reason: str = "A single class needs no prototype."
-) -> tuple[int, tuple[str, ...] | None]:
-    """Return the number of classes and, where they were given, their names."""
-    if isinstance(classes, str):
-        raise InputTypeError(
-            "classes", "be a number or a list of names", f'one string, "{classes}"'
-        )
-    if isinstance(classes, Mapping) or getattr(classes, "ndim", 0) > 1:
-        advice = (
-            "Prototypes.from_tensor takes vectors of your own; hp.place(names, dim, prior=...) "
-            "takes a taxonomy."
-        )
-        raise InputTypeError(
-            "classes", "be a number or a list of names", type(classes).__name__, advice
-        )
-    names = None
-    if isinstance(classes, Iterable):
-        names = check_names(tuple(classes))
-        classes = len(names)
-    return check_integer(classes, "classes", at_least=at_least, reason=reason), names

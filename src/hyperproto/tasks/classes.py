@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 
 from hyperproto._core.checks import (
     check_finite_number,
-    check_integer,
-    check_names,
     choose,
+    parse_classes,
     unknown_choice,
 )
 from hyperproto._core.errors import InputError, InputTypeError, arg
@@ -431,16 +430,8 @@ def _read_classes(classes: Any) -> Any:
         if found := leaves(classes):
             _read_classes(found)
             return classes
-    if isinstance(classes, str | Mapping) or getattr(classes, "ndim", 0) > 1:
-        got = f'one string, "{classes}"' if isinstance(classes, str) else type(classes).__name__
-        advice = "hp.Prototypes.from_tensor takes vectors of your own."
-        raise InputTypeError("classes", "be a number or a list of names", got, advice)
-    reason = "A single class needs no prototype."
-    if hasattr(classes, "__iter__"):
-        names = check_names(tuple(classes))
-        check_integer(len(names), "classes", at_least=2, reason=reason)
-        return names
-    return check_integer(classes, "classes", at_least=2, reason=reason)
+    count, names = parse_classes(classes)
+    return count if names is None else names
 
 
 def _read_loss(loss: Any, label_smoothing: float) -> Any:
