@@ -268,7 +268,7 @@ def _protocol(
     cell: Cell, network: nn.Module, space: TaskSpace, train: int, test: int
 ) -> dict[str, Any]:
     """Return what the cell came to on these data."""
-    every = list(space.named_prototypes().values())
+    every = list(by_name(space.prototypes).values())
     batch_size, epochs = cast(int, cell.run.train.batch_size), cast(int, cell.run.train.epochs)
     return {
         "train": train,
@@ -299,7 +299,7 @@ def _outputs_on_sphere(
     device = next(run.network.parameters()).device
     points = space.project(run.network.eval()(inputs.to(device))).cpu()
     small = torch.nn.functional.adaptive_avg_pool2d(shown.inputs.float(), SIDE).round().byte()
-    prototypes = space.named_prototypes()
+    prototypes = by_name(space.prototypes)
     return {
         "points": _rounded(points, 4),
         "labels": shown.targets["digit"].tolist(),

@@ -18,6 +18,7 @@ from hyperproto._core.files import as_path
 from hyperproto._core.folders import filling
 from hyperproto.data.preprocessing import TablePreprocessing
 from hyperproto.evaluation.run_data import open_run, run_preprocessing
+from hyperproto.spaces.output_space import by_name
 from hyperproto.training.run import describe_measures
 
 FILES = (
@@ -160,7 +161,7 @@ class HubModel:
         return name if name in PIPELINES else None
 
     def _task(self, name: str) -> str:
-        task, placed = self.space.tasks[name], self.space.named_prototypes().get(name)
+        task, placed = self.space.tasks[name], by_name(self.space.prototypes).get(name)
         if task.reads != "index":
             return f"\n## Task `{name}`\n\nA number: {task.describe()}.\n"
         names = [json.dumps(label, ensure_ascii=False) for label in task.names or ()]

@@ -47,7 +47,7 @@ def test_the_page_of_images_shows_measures_and_mistakes_with_their_pictures(
     assert str(image_run.data / "test") in parts["class"]  # which file it is
     assert page.count("Plotly.newPlot(") >= 4  # loss, accuracy, reliability, confusion
     assert "4 of 4 epochs." in parts["Training"]
-    assert image_run.run.space.named_prototypes()["class"].certificate.method in page
+    assert image_run.run.space.prototypes["class"].certificate.method in page
     assert "&quot;batch_size&quot;: 3" in parts["Settings"]
     assert not re.search(r'<(script|link|img)[^>]+(src|href)="http', page)  # nothing is fetched
 

@@ -81,7 +81,7 @@ def test_separate_tasks_read_axes_of_their_own(generator):
     points = space.project(z)
     assert points[:, :4].norm(dim=1).tolist() == pytest.approx([0.5**0.5] * 8)
     assert points.norm(dim=1).tolist() == pytest.approx([1.0] * 8)
-    again = space_from_dict(space.to_dict(), space.named_prototypes())
+    again = space_from_dict(space.to_dict(), space.prototypes)
     assert again.separate
     assert again.tasks["angle"] == space.tasks["angle"]
     torch.testing.assert_close(again.loss(z, targets), space.loss(z, targets))

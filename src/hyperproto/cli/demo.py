@@ -143,7 +143,7 @@ def _view(run: "Run", test: "Arrays", outputs: "list[Tensor]", seed: int) -> "Sp
 
     if not isinstance(run.space, Space):
         return None
-    prototypes = run.space.named_prototypes()["digit"]
+    prototypes = by_name(run.space.prototypes)["digit"]
     _, pictures = load_rotated_digits(seed=seed, copies=1, size=SHOWN)
     targets = by_name(test.targets)
     return SphereView(

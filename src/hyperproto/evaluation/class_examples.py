@@ -42,7 +42,7 @@ class SphereRun(NamedTuple):
     @property
     def placed(self) -> Prototypes:
         """The prototypes of the classes that change."""
-        return self.space.named_prototypes()[self.task]
+        return by_name(self.space.prototypes)[self.task]
 
     def changed(
         self, prototypes: Prototypes, former: Sequence[int], folder: str | Path | None
@@ -115,7 +115,7 @@ def with_prototypes(
     weights, where there are any.
     """
     tasks = dict(space.tasks)
-    for name, placed in space.named_prototypes().items():
+    for name, placed in by_name(space.prototypes).items():
         tasks[name] = tasks[name].with_prototypes(placed)
     tasks[task] = space.tasks[task].with_prototypes(prototypes, former, labels)
     return space.with_tasks(tasks).to(prototypes.vectors.device)

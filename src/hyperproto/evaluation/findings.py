@@ -13,6 +13,7 @@ from hyperproto.data.giveaway import Giveaway
 from hyperproto.metrics import most_likely
 from hyperproto.prototypes.explore import separation_bound
 from hyperproto.spaces import OutputSpace
+from hyperproto.spaces.output_space import by_name
 from hyperproto.sphere import normalize
 from hyperproto.tasks import indexed, numeric
 from hyperproto.training import RunRecord
@@ -170,7 +171,7 @@ def loss_course(run: Evidence) -> Iterator[Finding]:
 
 def dimension_too_small(run: Evidence) -> Iterator[Finding]:
     """Find prototypes too close together to separate outputs well."""
-    for task, prototypes in run.space.named_prototypes().items():
+    for task, prototypes in by_name(run.space.prototypes).items():
         certificate, count, dim = prototypes.certificate, prototypes.num_classes, prototypes.dim
         cosine, bound = certificate.max_cosine, certificate.bound
         by_prior = certificate.prior_agreement is not None

@@ -36,6 +36,7 @@ from hyperproto.runtime.model import (
 )
 from hyperproto.runtime.predictor import Predictor
 from hyperproto.spaces import OutputSpace, TaskSpace
+from hyperproto.spaces.output_space import by_name
 
 # largest difference of probabilities, and of numbers by the width of their range, that is written
 AGREE = 1e-4
@@ -126,7 +127,7 @@ def export_model(
     answers = Answers(prepare, copy.deepcopy(network).cpu(), in_precision(space, dtype), tasks)
     graph = to_onnx(answers, rows)
     tensors = {
-        name: placed.vectors.cpu().numpy() for name, placed in space.named_prototypes().items()
+        name: placed.vectors.cpu().numpy() for name, placed in by_name(space.prototypes).items()
     }
     form = _input_form(rows, preprocessing, columns)
 

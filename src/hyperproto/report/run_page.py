@@ -21,6 +21,7 @@ from hyperproto.evaluation.evaluate import Predicted
 from hyperproto.evaluation.run_data import AnyRun, run_preprocessing
 from hyperproto.report import measures, pages
 from hyperproto.report.projection import nearest
+from hyperproto.spaces.output_space import by_name
 from hyperproto.tasks import indexed
 from hyperproto.tasks.task import higher_is_better
 from hyperproto.training import RunRecord
@@ -66,7 +67,7 @@ def write_run_page(run: AnyRun, path: str | Path, data: Any = None, **options: A
         else:
             shown = _range_parts(predictions, figures)
         sections.append(_section(name, *shown, inputs.gallery(name, predictions)))
-    for name, prototypes in found.run.space.named_prototypes().items():
+    for name, prototypes in by_name(found.run.space.prototypes).items():
         facts = _table(pages.prototype_rows(prototypes).items())
         sections.append(_section(f"Prototypes of {name}, with their certificate", facts))
     settings = {
@@ -239,7 +240,7 @@ def _class_table(
         headings.append("mean probability of its predictions")
         for index, row in zip(listed, rows, strict=True):
             row.append(measures.percent(float(probabilities[labels == index, 0].mean())))
-    prototypes = found.run.space.named_prototypes().get(name)
+    prototypes = by_name(found.run.space.prototypes).get(name)
     if prototypes is not None and len(listed):
         headings.append("nearest prototypes, with their cosine")
         vectors = prototypes.vectors.numpy(force=True)

@@ -102,8 +102,9 @@ class OutputSpace(nn.Module, ABC):
         """
         return metric if task == UNNAMED else f"{task}/{metric}"
 
-    def named_prototypes(self) -> dict[str, Prototypes]:
-        """Return the prototypes of each class task by name; only a sphere has any."""
+    @property
+    def prototypes(self) -> dict[str, Prototypes] | Prototypes:
+        """The prototypes of each class task, or of the one unnamed task; only a sphere has any."""
         return {}
 
     def to_dict(self) -> dict[str, Any] | None:

@@ -145,12 +145,8 @@ class Space(TaskSpace):
     @property
     def prototypes(self) -> dict[str, Prototypes] | Prototypes:
         """The prototypes of each class task, or of the one unnamed task."""
-        return self._as_given(self.named_prototypes())
-
-    def named_prototypes(self) -> dict[str, Prototypes]:
-        """Return the prototypes of every class task by name."""
         found = {name: head.placed for name, head in self.named_heads().items()}
-        return {name: placed for name, placed in found.items() if placed is not None}
+        return self._as_given({name: p for name, p in found.items() if p is not None})
 
 
 def choose_layout(tasks: Mapping[str, Task], dim: int | None = None) -> tuple[int, bool]:

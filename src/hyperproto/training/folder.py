@@ -51,6 +51,7 @@ from hyperproto._core.processes import is_first
 from hyperproto.data.examples import Values
 from hyperproto.prototypes import Prototypes
 from hyperproto.spaces import OutputSpace
+from hyperproto.spaces.output_space import by_name
 from hyperproto.spec import RunSpec
 from hyperproto.training.checkpoint import Checkpoint, read_checkpoint, write_tensors
 from hyperproto.training.load import read_config, read_run
@@ -178,7 +179,7 @@ class RunFolder(PathLike[str]):
 
 def prototype_files(folder: Path, space: OutputSpace) -> dict[Path, Prototypes]:
     """Return the prototypes of each class task of a space by their files in the folder of a run."""
-    placed = space.named_prototypes().values()
+    placed = by_name(space.prototypes).values()
     return {
         folder / f"prototypes.{index}.safetensors": prototypes
         for index, prototypes in enumerate(placed)

@@ -21,6 +21,7 @@ from hyperproto.data.table_files import FEW
 from hyperproto.defaults import FINE_TUNING, HEAD_DECAY, InputKind
 from hyperproto.models import FeatureBackbone
 from hyperproto.spaces import OutputSpace, Space
+from hyperproto.spaces.output_space import by_name
 from hyperproto.spec import NetworkSpec, ResolvedSettings, RunSpec
 from hyperproto.training.again import fit_or_try_again
 from hyperproto.training.build import (
@@ -243,7 +244,7 @@ def _headline(
             if task.reads == "index"
         }
         line += f", {' and '.join(sorted(losses))} loss" if losses else ""
-        for placed in space.named_prototypes().values():
+        for placed in by_name(space.prototypes).values():
             found = placed.certificate.prior_agreement
             line += "" if found is None else f", prototypes placed by {found.prior}"
             line += (
