@@ -152,7 +152,9 @@ def map_targets(targets: Values, change: Callable[[Values, str], Tensor]) -> Tar
 
 def index_targets(targets: Targets, ids: Tensor | slice) -> Targets:
     """Return the rows ``ids`` of targets."""
-    return map_targets(targets, lambda target, _: take_rows(target, ids))
+    if isinstance(targets, Mapping):
+        return {name: take_rows(target, ids) for name, target in targets.items()}
+    return take_rows(targets, ids)
 
 
 def as_examples(data: object, *, name: str) -> Examples:

@@ -345,7 +345,7 @@ def take_rows(values: Tensor, ids: Tensor | slice) -> Tensor:
     >>> take_rows(rows, torch.tensor([2, 0])).to_dense().tolist()
     [[0.0, 0.0, 1.0], [1.0, 0.0, 0.0]]
     """
-    if is_sparse(values):
+    if values.layout == torch.sparse_csr:
         return from_scipy(to_scipy(values)[np.arange(len(values))[ids]])
     if isinstance(ids, Tensor):
         return values.index_select(0, ids)  # values[ids] takes longer

@@ -213,38 +213,30 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     def _check_inputs(self, X: Any, *, reset: bool) -> Array:
         """Return floats of shape (n, features), sparse or not, or (n, channels, height, width)."""
         if reset:
-            columns = frame_columns(X) if needs_encoding(X) else None
-            for name, cells in (columns or {}).items():
-                warn_useless(
-                    name, cells, leave_out="Leave it out where it only names the row.", words=TEXT
-                )
+            columns = frame_columns(X) if needs_encoding(X) else {}
+            advice = "Leave it out where it only names the row."
+            for name, cells in columns.items():
+                warn_useless(name, cells, leave_out=advice, words=TEXT)
             self.encoder_ = TableEncoder.fit(columns) if columns else None
         if self.encoder_ is not None:
             if not is_frame(X):
-                raise InputTypeError(
-                    "X", "be a table with named columns, as in training", type(X).__name__
-                )
+                rule = "be a table with named columns, as in training"
+                raise InputTypeError("X", rule, type(X).__name__)
             if reset:
                 _check_feature_names(self, X, reset=True)
                 self.n_features_in_ = len(self.encoder_.columns)
             return self.encoder_.encode(frame_columns(X))
-        if (isinstance(X, list) or getattr(X, "ndim", 0) == 1) and isinstance(
-            next(iter(X), None), str
-        ):
+        is_list = isinstance(X, list) or getattr(X, "ndim", 0) == 1
+        if is_list and isinstance(next(iter(X), None), str):
             raise InputError("X", "be a table of numbers, or one with named columns", "texts", TEXT)
-        how: dict[str, Any] = {
-            "accept_sparse": "csr",
-            "dtype": (np.float64, np.float32),
-            "allow_nd": True,
-        }
+        dtypes = (np.float64, np.float32)
         try:
-            array = validate_data(self, X, reset=reset, **how)
+            array = validate_data(
+                self, X, reset=reset, accept_sparse="csr", dtype=dtypes, allow_nd=True
+            )
         except ValueError as error:
-            if not (
-                found := re.search(
-                    r"could not convert string to float: (?:np.str_\()?(.*?)\)?$", str(error)
-                )
-            ):
+            word = r"could not convert string to float: (?:np.str_\()?(.*?)\)?$"
+            if (found := re.search(word, str(error))) is None:
                 raise
             raise InputError("X", "hold numbers", found[1], WORDS) from None
         if array.ndim not in (2, 4):
@@ -363,10 +355,7 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         kind = kind_of(inputs, self.inputs_)
         is_table = len(shape) == 1
         if not callable(name) and not isinstance(name, str):
-            rule = (
-                'be a name such as "auto" or "resnet-20", or a function (out_dim, shape) -> '
-                "nn.Module"
-            )
+            rule = 'be a name, such as "resnet-20", or a function (out_dim, shape) -> nn.Module'
             raise InputTypeError("backbone", rule, type(name).__name__)
         if is_table and isinstance(name, str) and name not in ("auto", MLP.name):
             rule = f'be "auto" or "{MLP.name}" for a table'

@@ -196,7 +196,8 @@ class HypersphericalClassifier(ClassifierMixin, ClassChanges):  # type: ignore[m
         given = values if classes is None else np.asarray(classes)
         if reset:
             self.targets_ = {UNNAMED: Classes.fit(given, loss=self.loss)}
-            self._check_unknown(self.classes_)
+            if self.reject is not None:
+                self._check_unknown(self.classes_)
         elif classes is not None and not np.array_equal(np.unique(given), self.classes_):
             rule = "be as in the first call of partial_fit"
             advice = "Fit a new estimator for others."

@@ -80,19 +80,16 @@ class HypersphericalMultiTask(ClassChanges):
     @property
     def tasks_(self) -> list[str]:
         """What each column is."""
-        return ["classes" if name in self._class_columns else "number" for name in self.targets_]
+        return [task.kind for task in self.targets_.values()]
 
     def predict(self, X: ArrayLike) -> Array:
         """Return the predictions, shape (n, columns): floats where all columns are numbers, else
         objects.
         """
         predictions = list(self._predictions(self._outputs(X)).values())
-        dtype = (
-            np.result_type(*predictions)
-            if len({a.dtype.kind for a in predictions}) == 1
-            else np.dtype(object)
-        )
-        table: Array = np.stack([prediction.astype(dtype) for prediction in predictions], axis=1)
+        alike = len({column.dtype.kind for column in predictions}) == 1
+        dtype = np.result_type(*predictions) if alike else np.dtype(object)
+        table = np.stack([column.astype(dtype) for column in predictions], axis=1)
         return table[:, 0] if self.flat_ else table
 
     def predict_proba(self, X: ArrayLike) -> Array | list[Array | None] | None:
@@ -134,18 +131,11 @@ class HypersphericalMultiTask(ClassChanges):
     def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Return the mean over the columns of accuracy, for classes, and R², for numbers."""
         predictions, true = self._predictions(self._outputs(X)), self._read_y(y, reset=False)
-        measures = {
-            name: accuracy_score if name in self._class_columns else r2_score
-            for name in self.names_
-        }
-        return float(
-            np.mean(
-                [
-                    m(true[n], predictions[n], sample_weight=sample_weight)
-                    for n, m in measures.items()
-                ]
-            )
-        )
+        scores = []
+        for name in self.names_:
+            measure = accuracy_score if name in self._class_columns else r2_score
+            scores.append(measure(true[name], predictions[name], sample_weight=sample_weight))
+        return float(np.mean(scores))
 
     @property
     def classes_(self) -> list[Array | None]:
@@ -170,10 +160,7 @@ class HypersphericalMultiTask(ClassChanges):
             raise InputError(
                 "y", f"have {len(self.targets_)} columns, as in the first fit", len(columns)
             )
-        return {
-            name: values.astype(np.float64) if name not in self._class_columns else values
-            for name, values in zip(self.names_, columns, strict=True)
-        }
+        return dict(zip(self.targets_, columns, strict=True))
 
     def _task(self, kind: str, name: str, column: Array) -> Task:
         """Return the task that a column asks for."""
