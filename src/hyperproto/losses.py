@@ -84,8 +84,9 @@ def cosine_loss(z: Tensor, points: Tensor, target: Tensor | float) -> Tensor:
     if z.ndim != 2 or points.shape not in (z.shape, z.shape[1:]):
         got = f"{tuple(points.shape)} and {tuple(z.shape)}"
         raise InputError("points", "have the shape of `z`, (n, dim), or (dim,)", got)
-    if isinstance(target, Tensor) and target.shape not in ((), (len(z),)):
-        raise InputError("target", f"be a number or have shape ({len(z)},)", tuple(target.shape))
+    shape = tuple(getattr(target, "shape", ()))
+    if shape not in ((), (len(z),)):
+        raise InputError("target", f"be a number or have shape ({len(z)},)", shape)
     check_fixed(points, "points")
     return _squared_error(z, points, None, target)
 

@@ -350,22 +350,22 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
 
     def _build_network(self, inputs: Any, seed: int) -> nn.Module:
         """Build the network for such inputs, its weights fixed by the seed."""
-        name: object = self.backbone
+        given: object = self.backbone
         dim, shape = self.space_.dim, tuple(inputs.shape[1:])
         kind = kind_of(inputs, self.inputs_)
         is_table = len(shape) == 1
-        if not callable(name) and not isinstance(name, str):
+        if not callable(given) and not isinstance(given, str):
             rule = 'be a name, such as "resnet-20", or a function (out_dim, shape) -> nn.Module'
-            raise InputTypeError("backbone", rule, type(name).__name__)
-        if is_table and isinstance(name, str) and name not in ("auto", MLP.name):
+            raise InputTypeError("backbone", rule, type(given).__name__)
+        if is_table and not callable(given) and given not in ("auto", MLP.name):
             rule = f'be "auto" or "{MLP.name}" for a table'
-            raise InputError("backbone", rule, f'"{name}", which takes images')
+            raise InputError("backbone", rule, f'"{given}", which takes images')
         with torch.random.fork_rng():
             torch.manual_seed(seed)
             network: object
-            if callable(name):
-                network = name(dim, shape)
-            elif name == "auto" or is_table:
+            if callable(given):
+                network = given(dim, shape)
+            elif given == "auto" or is_table:
                 chosen, options = defaults.choose_backbone(shape, kind)
                 hidden = _unless_auto(self.hidden, "hidden")
                 if is_table and hidden is not None:
@@ -373,7 +373,7 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
                     options["hidden"] = check_integers(sizes, "hidden", at_least=1)
                 network = create_backbone(chosen, out_dim=dim, **options)
             else:
-                network = build_network(NetworkSpec(backbone=name), shape, kind, dim, seed=seed)
+                network = build_network(NetworkSpec(backbone=given), shape, kind, dim, seed=seed)
         if not isinstance(network, nn.Module):
             raise InputTypeError("backbone", "give a torch module", type(network).__name__)
         return network.to(inputs.dtype)

@@ -262,12 +262,12 @@ def _to_plain(name: str, value: Any) -> Any:
         }
     if isinstance(value, list | tuple):
         return [_to_plain(name, item) for item in value]
-    if isinstance(value, np.random.RandomState | np.random.Generator):
-        return None  # has moved on since
     plain = value.item() if isinstance(value, np.generic) else value
     try:
         json.dumps(plain, allow_nan=False)
     except (TypeError, ValueError):
+        if name == "random_state":
+            return None  # a generator has moved on since
         rule = "be a number, a string or a list of those to be saved"
         raise InputError(name, rule, repr(value), "Use pickle or joblib.") from None
     return plain

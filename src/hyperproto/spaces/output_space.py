@@ -342,28 +342,28 @@ def flatten_rows(z: Tensor, dim: int) -> Tensor:
 
 
 def parse_tasks(
-    task: object, tasks: Mapping[str, object], options: Iterable[str] = ()
+    task: object, tasks: dict[str, Task], options: Iterable[str] = ()
 ) -> tuple[dict[str, Task], bool]:
     """Return tasks by name, and whether there is one unnamed task; from one task, a mapping, or
     keywords, of which one that is no task is taken for a misspelled option.
     """
     rule = "be a task such as hp.Classes(10) or hp.Number()"
-    for name, value in tasks.items():
-        if not isinstance(value, Task):
+    given = by_name(tasks if task is None else task)
+    bare, named = task is not None and not isinstance(task, Mapping), {}
+    for name, value in (given | tasks).items():
+        if isinstance(value, Task):
+            named[name] = value
+        elif name in tasks:
             advice = nearest_name(name, options) or f"A task must {rule}."
             raise InputTypeError(f'Unknown option "{name}".', advice=advice)
-    if task is not None and tasks:
-        raise InputError("task", "be left out where tasks are given by name", sorted(tasks))
-    given = by_name(tasks if task is None else task)
-    if not given:
-        raise InputError("A space", f"have at least one task: {rule}")
-    bare, named = task is not None and not isinstance(task, Mapping), {}
-    for name, value in given.items():
+        else:
+            raise InputTypeError("A task" if bare else f'Task "{name}"', rule, _kind(value))
         if not isinstance(name, str):
             raise InputTypeError("Task names", "be strings", repr(name))
-        if not isinstance(value, Task):
-            raise InputTypeError("A task" if bare else f'Task "{name}"', rule, _kind(value))
-        named[name] = value
+    if task is not None and tasks:
+        raise InputError("task", "be left out where tasks are given by name", sorted(tasks))
+    if not named:
+        raise InputError("A space", f"have at least one task: {rule}")
     return named, bare
 
 
