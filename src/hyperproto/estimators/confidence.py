@@ -95,22 +95,20 @@ class ConfidentEstimator(SphereEstimator, ABC):
         coverages.
         """
         about: dict[str, Any] = {}
-        is_class, is_calibrated = name in self._class_columns, self.held_out_ is not None
+        is_class = name in self._class_columns
         if is_class:
             classes = self._class_columns[name].values
             about["classes"] = classes.tolist()
             if self._calibration(name).rejection is not None:
                 about["unknown"] = choose_unknown(classes, getattr(self, "unknown_label", None))
-        if is_calibrated:
-            about |= self._calibration(name).form() if is_class else {}
-            about["sets" if is_class else "intervals"] = [
-                self._conformal_sets(name, coverage)
-                if is_class
-                else self._conformal_interval(name, coverage)
-                for coverage in EXPORTED
-            ]
-            about["calibrated"] = True
-        return about
+        if self.held_out_ is None:
+            return about
+        if is_class:
+            about |= self._calibration(name).form()
+            about["sets"] = [self._conformal_sets(name, coverage) for coverage in EXPORTED]
+        else:
+            about["intervals"] = [self._conformal_interval(name, level) for level in EXPORTED]
+        return about | {"calibrated": True}
 
     def _check_unknown(self, classes: Array) -> None:
         """Refuse a class that is called what inputs of no class are called."""
