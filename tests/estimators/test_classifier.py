@@ -180,6 +180,16 @@ def test_wrong_settings_are_answered_by_a_sentence_at_fit(three_kinds):
         HypersphericalClassifier(loss="squared").fit(X, y)
     with pytest.raises(ValueError, match="`dim` must be at least 2; got 1"):
         HypersphericalClassifier(dim=1).fit(X, y)
+    for name, value in (
+        ("dim", 10**9),
+        ("hidden", (10**9,)),
+        ("loss", None),
+        ("calibrate", "x"),
+        ("early_stopping", None),
+    ):
+        with pytest.raises((InputError, InputTypeError)) as found:
+            HypersphericalClassifier(**{name: value}).fit(X, y)
+        assert found.value.argument == name
     with pytest.raises(ValueError, match='must be "auto" or "mlp" for a table; got "resnet-8"'):
         HypersphericalClassifier(backbone="resnet-8").fit(X, y)
     with pytest.raises(ValueError, match=r"at least two classes .*; got one class, 0\.0\."):

@@ -1,5 +1,7 @@
 """Sparse tables: they train as they are, and give what the same table gives when it is dense."""
 
+import copy
+
 import numpy as np
 import pytest
 import torch
@@ -88,6 +90,17 @@ def test_what_is_kept_of_sparse_rows_is_saved(tmp_path):
     assert is_sparse(loaded.replay_.inputs)
     assert torch.equal(loaded.replay_.inputs.to_dense(), model.replay_.inputs.to_dense())
     np.testing.assert_array_equal(loaded.cosines(X), model.cosines(X))
+
+
+def test_an_estimator_that_keeps_sparse_rows_is_copied():
+    X, y = words()
+    model = HypersphericalClassifier(random_state=0, epochs=2, replay=2).fit(X, y)
+    copied = copy.deepcopy(model)
+    assert torch.equal(copied.replay_.inputs.to_dense(), model.replay_.inputs.to_dense())
+    before = model.cosines(X)
+    copied.partial_fit(X, y)
+    np.testing.assert_array_equal(model.cosines(X), before)
+    assert np.abs(copied.cosines(X) - before).max() > 0
 
 
 def test_scaling_by_columns_does_not_shift_sparse_tables():

@@ -1,10 +1,12 @@
 """Mistakes that once passed without a word, or with a misleading one."""
 
+import numpy as np
 import pytest
 import torch
 
 import hyperproto as hp
-from hyperproto._core.errors import InputTypeError
+from hyperproto._core.checks import MOST
+from hyperproto._core.errors import InputError, InputTypeError
 
 
 @pytest.mark.parametrize("loss", ["squared_cosine", "free_norm_softmax"])
@@ -100,3 +102,53 @@ def test_weights_below_zero_are_refused(weight):
 def test_a_space_without_dimensions_says_what_is_missing():
     with pytest.raises(TypeError, match="`dim` must be a number of dimensions, before the tasks"):
         hp.Space(hp.Classes(10))
+
+
+POINTS = torch.ones(2, 3)
+NO_TENSORS = {
+    "nothing": None,
+    "lists": [[1.0, 2.0, 3.0]] * 2,
+    "arrays": np.ones((2, 3)),
+    "sparse": torch.eye(2, 3).to_sparse(),
+    "nested": torch.nested.as_nested_tensor([torch.ones(3)] * 2, layout=torch.jagged),
+    "small floats": POINTS.to(torch.float8_e4m3fn),
+    "no values": POINTS.to("meta"),
+}
+
+
+@pytest.mark.parametrize("given", NO_TENSORS.values(), ids=NO_TENSORS)
+def test_what_is_no_plain_tensor_is_refused_where_it_enters(given):
+    space = hp.Space(3, kind=hp.Classes(3), size=hp.Range(0, 1))
+    targets = {"kind": torch.tensor([0, 2]), "size": torch.tensor([0.5, 1.0])}
+    for ask in (
+        lambda z: space.loss(z, targets),
+        space.predict,
+        space.probabilities,
+        space.scores,
+        space.project,
+        lambda z: space.top_k(z, 2),
+    ):
+        with pytest.raises(InputTypeError) as found:
+            ask(given)
+        assert found.value.argument == "z"
+    for name in targets:
+        with pytest.raises(InputTypeError) as found:
+            space.loss(POINTS, targets | {name: given})
+        assert found.value.argument == name
+
+
+@pytest.mark.parametrize("task", [hp.Range(0, 1), hp.Range(0, 1, outside="clip"), hp.Number(0, 1)])
+@pytest.mark.parametrize("other", [0.5, torch.nan])
+def test_an_infinite_target_is_refused(task, other):
+    with pytest.raises(InputError) as found:
+        hp.Space(3, task).loss(POINTS, torch.tensor([other, torch.inf]))
+    assert found.value.argument == "target"
+
+
+def test_dimensions_are_bounded():
+    space = hp.Space(MOST, hp.Range(0, 1), separate=False)
+    assert space.dim == MOST
+    for dim in (MOST + 1, 10**9, 10**19):
+        with pytest.raises(InputError) as found:
+            hp.Space(dim, hp.Classes(3))
+        assert found.value.argument == "dim"

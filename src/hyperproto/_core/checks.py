@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 T = TypeVar("T")
+MOST = 2**24  # of any whole number, such as dimensions or classes: more would take all memory
 type_hints: Callable[[Any], dict[str, Any]] = lru_cache(get_type_hints)
 
 
@@ -143,14 +144,25 @@ def parse_classes(
     return check_integer(count, "classes", at_least=at_least, reason=reason), names
 
 
+def check_tensor(values: object, name: str, advice: str = "Wrap it in torch.as_tensor.") -> None:
+    """Check that something is a tensor with a value in each place, of a dtype to compute with."""
+    import torch
+
+    if not isinstance(values, torch.Tensor):
+        raise InputTypeError(name, "be a torch tensor", type(values).__name__, advice)
+    if values.layout != torch.strided or values.is_nested:
+        raise InputTypeError(name, "be dense", values.layout, "Call .to_dense() on it.")
+    if values.device.type == "meta":
+        raise InputTypeError(name, "have values", "a tensor on the device meta")
+    if values.is_floating_point() and values.element_size() < 2:
+        raise InputTypeError(name, "have at least 16 bits", values.dtype, "Call .float() on it.")
+
+
 def check_output_width(z: Tensor, dim: int) -> None:
     """Check that ``z`` is a batch of outputs of the right width. Shapes and dtypes only: no
     synchronization.
     """
-    if not hasattr(z, "is_floating_point"):
-        raise InputTypeError(
-            "z", "be a torch tensor", type(z).__name__, "Wrap it in torch.as_tensor."
-        )
+    check_tensor(z, "z")
     if z.ndim != 2 or z.shape[1] != dim:
         advice = f"Build the network with out_dim={dim}, or the space with the network's width."
         raise InputError("z", f"have shape (n, {dim}) to match the space", tuple(z.shape), advice)

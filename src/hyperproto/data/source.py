@@ -55,6 +55,10 @@ class Split:
     def __len__(self) -> int:
         return len(self.inputs)
 
+    def __deepcopy__(self, memo: object) -> "Split":
+        """Return the split itself: nothing changes it, and torch copies no sparse tensor."""
+        return self
+
 
 @dataclass(frozen=True, eq=False)
 class Source:

@@ -290,6 +290,9 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         labels = torch.zeros(n, dtype=torch.int64)
         if len(targets) == len(self._class_columns) == 1:
             (labels,) = targets.values()
+        for name in ("calibrate", "early_stopping"):
+            if not isinstance(given := getattr(self, name), bool | np.bool_):
+                raise InputTypeError(name, "be True or False", repr(given))
         if self.calibrate or getattr(self, "reject", None) is not None:
             train, held_out = _hold_out(train, share, seed, labels)
         if self.early_stopping:

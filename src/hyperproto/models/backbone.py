@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from hyperproto._core.checks import (
+    MOST,
     check_finite_number,
     check_integer,
     check_integers,
@@ -25,7 +26,6 @@ Presets: TypeAlias = Mapping[str, Mapping[str, Any]]
 
 BACKBONES: dict[str, Callable[..., "Backbone"]] = {}
 
-MOST = 2**24  # of any whole number: more would take all memory
 WHOLE = ("out_dim", "in_features", "depth", "width", "channels", "growth", "size", "bottleneck")
 CHECKS: dict[str, Callable[[Any, str], Any]] = {
     **dict.fromkeys(WHOLE, partial(check_integer, at_least=1, at_most=MOST)),

@@ -15,6 +15,7 @@ from numbers import Real
 from pathlib import Path
 from typing import Any, Literal
 
+from .._core.checks import MOST
 from .._core.errors import HyperprotoError, InputError
 from .._core.schema import read_plain
 from .conformal import ConformalInterval, ConformalSets, Rejection
@@ -23,7 +24,6 @@ from .tables import TableEncoder
 
 FORMAT = "hyperproto.model/1"
 DESCRIPTION, GRAPH, PROTOTYPES = "model.json", "model.onnx", "prototypes.safetensors"
-MOST = 2**24  # of any whole number: classes, columns, dimensions
 OUTLIER_SCORES = ("entropy", "probability", "energy", "strength")
 
 

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, TypeAlias, TypeVar
 import torch
 from torch import Tensor, nn
 
-from hyperproto._core.checks import check_output_width, nearest_name
+from hyperproto._core.checks import check_output_width, check_tensor, nearest_name
 from hyperproto._core.errors import InputError, InputTypeError
 from hyperproto.losses import Reduction, can_read, reduce_rows
 from hyperproto.prototypes import Prototypes
@@ -292,9 +292,7 @@ class TaskSpace(OutputSpace):
         """Return targets or predictions by task name, or say which form is expected."""
         named = self._by_task(targets)
         for name, value in named.items():
-            if not isinstance(value, Tensor):
-                advice = "Use torch.as_tensor for numbers, space.encode for names."
-                raise InputTypeError(name, "be a tensor", _kind(value), advice)
+            check_tensor(value, name, "Use torch.as_tensor for numbers, space.encode for names.")
         return named
 
     def _by_task(self, values: Any) -> dict[str, Any]:
@@ -336,7 +334,8 @@ class TaskSpace(OutputSpace):
 
 def flatten_rows(z: Tensor, dim: int) -> Tensor:
     """Return outputs of shape (n, ..., dim) as rows, shape (m, dim), or say that they are none."""
-    rows = z.flatten(0, -2) if isinstance(z, Tensor) and z.ndim > 2 else z
+    check_tensor(z, "z")
+    rows = z.flatten(0, -2) if z.ndim > 2 else z
     check_output_width(rows, dim)
     return rows
 

@@ -17,7 +17,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from hyperproto import defaults
-from hyperproto._core.checks import check_integer, check_output_width
+from hyperproto._core.checks import MOST, check_integer, check_output_width
 from hyperproto._core.errors import InputError, InputTypeError, arg
 from hyperproto.losses import get_loss
 from hyperproto.prototypes import Prototypes
@@ -77,7 +77,7 @@ class Space(TaskSpace):
             rule = "be a number of dimensions, before the tasks"
             raise InputTypeError("dim", rule, dim, "Write hp.Space(5, ...).")
         named, bare = parse_tasks(task, tasks, ("separate",))
-        dim = check_integer(dim, "dim", at_least=1)
+        dim = check_integer(dim, "dim", at_least=1, at_most=MOST)
         if separate == "auto":
             _, separate = choose_layout(named, dim)
         self.separate = bool(separate)
@@ -239,8 +239,10 @@ def _block_sizes(left: int, blocks: Mapping[str, Task]) -> dict[str, int]:
         rule = f"leave the given prototypes their {sum(sizes.values())} axes"
         raise InputError("dim", rule, left, advice)
     while spare and free:
-        unfilled = [name for name in free if sizes[name] < wanted[name].enough] or free
-        for name in unfilled[:spare]:
-            sizes[name] += 1
-        spare -= min(spare, len(unfilled))
+        unfilled = [name for name in free if sizes[name] < wanted[name].enough]
+        served = (unfilled or free)[:spare]
+        each = 1 if unfilled else spare // len(served)
+        for name in served:
+            sizes[name] += each
+        spare -= each * len(served)
     return sizes

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from math import inf, nan
+from math import inf, isfinite, nan
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
@@ -72,20 +72,30 @@ class NumericTask(Task):
             raise InputError(name, "be fixed", got, "Detach it.")
         return targets if targets.is_floating_point() else targets.to(widest(targets))
 
+    @property
+    def allowed(self) -> tuple[float, float]:
+        """The least and the largest number that a target may be; none may be infinite."""
+        return -inf, inf
+
     def checks_values(self, targets: Tensor, name: str) -> bool:
-        """Return whether every value is there, and raise where one is infinite."""
+        """Return whether every value is there, and raise where one is not allowed."""
         least, most = (end.item() for end in targets.aminmax())
-        if most == inf or least == -inf:
-            self.check(targets, name)
+        lowest, highest = self.allowed
+        if not (lowest <= least <= most <= highest and isfinite(least) and isfinite(most)):
+            self.check(targets, name)  # also where one is NaN, which hides what the others are
         return bool(least == least)
 
     def check(self, targets: Tensor, name: str) -> None:
-        """Check every value: finite, or NaN where it is missing."""
-        values = self.check_form(targets, targets.numel(), name)
-        bad = values.isinf().nonzero().flatten()
-        if len(bad):
+        """Check every value: among those allowed, or NaN where it is missing."""
+        values, (lowest, highest) = self.check_form(targets, targets.numel(), name), self.allowed
+        outside = (values < lowest) | (values > highest) | values.isinf()
+        if len(bad := outside.nonzero().flatten()):
+            rule, advice = "be finite, or NaN where missing", "Remove those rows."
+            if isfinite(lowest):
+                rule = f"lie in [{lowest:g}, {highest:g}]"
+                advice = 'Widen the range, or build it with outside="clip".'
             got = first_row(bad, f"{float(values[bad[0]]):g}", len(values))
-            raise InputError(name, "be finite, or NaN where missing", got, "Remove those rows.")
+            raise InputError(name, rule, got, advice)
 
     def terms(self, predicted: Tensor, targets: Tensor) -> Terms:
         """Return the sum of absolute errors, and how many values there are."""

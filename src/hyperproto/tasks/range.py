@@ -11,7 +11,6 @@ import numpy as np
 
 from hyperproto._core.checks import check_finite_number, choose
 from hyperproto._core.errors import InputError
-from hyperproto.tasks.classes import first_row
 from hyperproto.tasks.number import LOSSES, NumericTask, present_numbers, widest
 
 if TYPE_CHECKING:
@@ -125,30 +124,10 @@ class Range(NumericTask):
 
     # -- targets -------------------------------------------------------------------------------
 
-    def checks_values(self, targets: Tensor, name: str) -> bool:
-        """Return whether every value is there, and raise where one is outside."""
-        least, most = targets.aminmax()
-        low, high = least.item(), most.item()
-        if self.outside == "error" and (low < self.low or high > self.high):
-            self.check(targets, name)
-        if low == low:
-            return True
-        if self.outside == "error":
-            self.check(targets, name)
-        return False
-
-    def check(self, targets: Tensor, name: str) -> None:
-        """Check every value: within the bounds, or NaN where it is missing."""
-        values = self.check_form(targets, targets.numel(), name)
-        rule = f"lie in [{self.low:g}, {self.high:g}]"
-        advice = 'Widen the range, or build it with outside="clip".'
-        bad = ((values < self.low) | (values > self.high)).nonzero().flatten()
-        if self.outside == "clip":
-            rule, advice = "be finite, or NaN where missing", "Remove those rows."
-            bad = values.isinf().nonzero().flatten()
-        if len(bad):
-            got = first_row(bad, f"{float(values[bad[0]]):g}", len(values))
-            raise InputError(name, rule, got, advice)
+    @property
+    def allowed(self) -> tuple[float, float]:
+        """The bounds, or all numbers where those outside are clipped."""
+        return self.bounds if self.outside == "error" else super().allowed
 
     def check_scored(self, targets: Tensor, name: str) -> None:
         """Check numbers that are only scored, which may be out of bounds."""

@@ -16,7 +16,7 @@ import torch
 from torch import nn
 
 from hyperproto import models
-from hyperproto._core.checks import choose
+from hyperproto._core.checks import MOST, choose
 from hyperproto._core.errors import HyperprotoError, InputError, MissingDataError
 from hyperproto._core.files import Plain, as_path, read_json, read_records
 from hyperproto._core.schema import check_format, read_plain, typed
@@ -31,7 +31,6 @@ from hyperproto.training.run import FORMAT, EpochRecord, Run, RunConfig, best_ep
 from hyperproto.training.steps import use_channels_last
 
 CALIBRATION = "calibration.json"
-MOST = 2**24  # of any whole number: classes, columns, dimensions
 MOST_LAYERS = 2000
 WEIGHTS = ("last.safetensors", "best.safetensors", "checkpoint.safetensors")
 
