@@ -23,6 +23,7 @@ NAMES = (
     "startup",
     "runtime",
     "serve",
+    "image_bounds",
     "augmentation",
     "streaming_memory",
     "digits",

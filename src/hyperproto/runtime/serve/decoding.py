@@ -27,6 +27,7 @@ from ..images import Allowance, ImagePreprocessing, Pixels, center, decode
 DEADLINE = 10.0  # seconds for one image
 LATE = 1.0  # seconds after which a process is not counted on
 TOGETHER = 8  # of the largest images, a request may have as many pixels
+PIPE = 2**20  # bytes that a pipe holds, where systems allow that: most files, and all pixels
 REQUEST = struct.Struct("<?Q")  # whether another request begins, and the length of a file
 REPLY = struct.Struct("<?Q")  # whether it was decoded, and the length of the answer
 
@@ -80,6 +81,7 @@ class _Worker:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env={**os.environ, "PYTHONPATH": path},
+            pipesize=PIPE,
         )
         assert self._process.stdin is not None
         assert self._process.stdout is not None
