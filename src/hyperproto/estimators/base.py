@@ -55,10 +55,6 @@ T = TypeVar("T")
 Rows: TypeAlias = NDArray[np.intp]
 Weight: TypeAlias = Array | None
 TEXT = "A pipeline learns from words: make_pipeline(TfidfVectorizer(sublinear_tf=True), ...)."
-WORDS = (
-    "Words may be in tables with named columns, such as data frames, where those of training have "
-    "them."
-)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -238,7 +234,11 @@ class SphereEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             word = r"could not convert string to float: (?:np.str_\()?(.*?)\)?$"
             if (found := re.search(word, str(error))) is None:
                 raise
-            raise InputError("X", "hold numbers", found[1], WORDS) from None
+            advice = (
+                "Words may be in tables with named columns, such as data frames, where those of "
+            )
+            advice += "training have them."
+            raise InputError("X", "hold numbers", found[1], advice) from None
         if array.ndim not in (2, 4):
             rule = (
                 "be a table of shape (n, features) or images of shape (n, channels, height, width)"

@@ -31,11 +31,6 @@ from hyperproto.tasks import Classes
 Pair: TypeAlias = tuple[ArrayLike, ArrayLike]
 """Inputs and their classes, as ``fit`` takes them."""
 
-STALE = (
-    "Confidence was fitted before classes were added: fit it again by recalibrate(X, y), with "
-    "examples of all."
-)
-
 
 class ClassChanges(ConfidentEstimator):
     """An estimator whose classes can change, with a report of what that did to the others."""
@@ -124,7 +119,12 @@ class ClassChanges(ConfidentEstimator):
         if self.replay_ is not None and inputs is not None and y is not None:
             self._keep_examples(Split(inputs, self._encode(y)))
         report = changed.report
-        return replace(report, notes=(*report.notes, STALE)) if stale else report
+        if not stale:
+            return report
+        note = (
+            "Confidence was fitted before classes were added: fit it again by recalibrate(X, y), "
+        )
+        return replace(report, notes=(*report.notes, note + "with examples of all."))
 
     def remove_classes(
         self, classes: ArrayLike, *, old_valid: Pair | None = None, column: str | None = None

@@ -39,11 +39,11 @@ class HypersphericalClassifier(ClassifierMixin, ClassChanges):  # type: ignore[m
     loss : {"auto", "free_norm_softmax", "cosine_softmax", "squared_cosine", ...}, or a loss
         A name in ``hyperproto.losses.LOSSES``; "auto" is :func:`hyperproto.defaults.choose_loss`.
     backbone : str or callable, default "auto"
-        A perceptron for tables, by size a small residual network for images of shape (n, channels,
+        An MLP for tables, by size a small residual network for images of shape (n, channels,
         height, width); or a name of :func:`hyperproto.models.create_backbone`, or a function
         ``(out_dim, shape) -> nn.Module``.
     hidden : int, sequence of int or "auto"
-        Hidden layers of the perceptron. "auto" is one of 100 values, or two where columns are
+        Hidden layers of the MLP. "auto" is one of 100 values, or two where columns are
         binned.
     standardize : {"auto", "binned", "robust", "columns", "global", "none"}
         "columns" takes each column to mean 0 and spread 1, "robust" bends columns with heavy tails
@@ -68,7 +68,7 @@ class HypersphericalClassifier(ClassifierMixin, ClassChanges):  # type: ignore[m
         Hold out a part and fit the temperature of ``predict_proba`` on it; ``conformal_sets`` needs
         this too.
     reject : float, optional
-        Share of known inputs for which ``predict`` may answer ``unknown_label``; fitted on a
+        Share of known inputs for which ``predict`` may give ``unknown_label``; fitted on a
         held-out part.
     unknown_label : optional
         By default "unknown" where classes are strings, and -1 where they are numbers; no class may

@@ -185,10 +185,10 @@ def _warn_if_few(rows: TaskOutputs, coverage: float, otherwise: str) -> None:
 
 
 def choose_unknown(classes: Array, given: Any = None) -> Any:
-    """Return the answer for what is none of the classes: "unknown" where they are strings, -1 where
+    """Return the label of what is none of the classes: "unknown" where they are strings, -1 where
     numbers.
 
-    No class may be called that, since its examples and those of no class would get one answer.
+    No class may be called that, since its examples and those of no class would get one label.
 
     >>> choose_unknown(np.array(["cat", "dog"]))
     'unknown'
@@ -197,7 +197,7 @@ def choose_unknown(classes: Array, given: Any = None) -> Any:
     if np.ndim(unknown):
         raise InputTypeError("unknown_label", "be one label", repr(unknown))
     if unknown in classes.tolist():
-        rule = f"be none of the classes for {arg('reject')}, which answers with it"
+        rule = f"be none of the classes for {arg('reject')}, which gives it"
         raise InputError(
             "unknown_label",
             rule,

@@ -17,7 +17,7 @@ from hyperproto.tasks import Number, Range
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class HypersphericalRegressor(RegressorMixin, ConfidentEstimator):  # type: ignore[misc]
-    """A regressor whose outputs are points on a hemisphere, and whose answers are their latitudes.
+    """A regressor whose outputs are points on a hemisphere, and whose predictions are their latitudes.
 
     Parameters
     ----------

@@ -18,10 +18,6 @@ from hyperproto.prototypes import methods
 from hyperproto.prototypes.place import place
 from hyperproto.prototypes.prototypes import Prototypes, check_dim
 
-COMPARED_DIMS = (2, 3, 5, 10, 25, 50, 100)
-MOST_TRIED = 1000  # dimensions
-SWEEP = (0.25, 0.5, 1.0, 2.0, 4.0)  # times the weight of "auto"
-
 
 def separation_bound(num_classes: int, dim: int) -> float:
     """Return the best known lower bound on the maximum cosine of K prototypes in D dimensions.
@@ -88,9 +84,8 @@ def suggest_dim(num_classes: int, *, max_cosine: float) -> Suggestion:
     highest = dims[
         bisect_left(dims, True, key=lambda dim: known_max_cosine(num_classes, dim) <= target)
     ]
-    near = range(
-        at_least, min(highest, at_least + MOST_TRIED)
-    )  # codes are stored for single dimensions
+    # codes are stored for single dimensions
+    near = range(at_least, min(highest, at_least + 1000))
     dim = next((dim for dim in near if known_max_cosine(num_classes, dim) <= target), highest)
     return Suggestion(dim, known_max_cosine(num_classes, dim), at_least)
 
@@ -111,7 +106,7 @@ class Comparison:
 
 def compare_dims(
     num_classes: int,
-    dims: Sequence[int] = COMPARED_DIMS,
+    dims: Sequence[int] = (2, 3, 5, 10, 25, 50, 100),
     *,
     effort: str = "balanced",
     seed: int = 0,
@@ -158,7 +153,8 @@ def sweep_prior_weight(
     trials: list[tuple[str, dict[str, Any]]] = [("separation only", {"prior_weight": 0.0})]
     if known.known.all() and num_classes <= methods.ALL_ANCHORS:
         trials.append(("assignment", {"method": "assign"}))
-    trials += [("auto" if factor == 1 else "", {"prior_weight": factor * auto}) for factor in SWEEP]
+    factors = 0.25, 0.5, 1.0, 2.0, 4.0
+    trials += [("auto" if by == 1 else "", {"prior_weight": by * auto}) for by in factors]
     rows = []
     for label, options in trials:
         placed = place(

@@ -26,25 +26,10 @@ from hyperproto.codes.smooth_max import SmoothMax, descend, largest_cosine
 from hyperproto.priors import Prior
 from hyperproto.sphere import normalize, sample_uniform
 
-ALL_ANCHORS = (
-    2000  # up to this many classes each is an anchor, i in (i, j, k); beyond, a sample of 500 is
-)
-SAMPLED_ANCHORS = 500
+# up to this many classes each is an anchor, i in (i, j, k); beyond, a sample of them is
+ALL_ANCHORS, SAMPLED_ANCHORS = 2000, 500
 MEASURED = 1000  # classes whose triplets are counted where there are more than that
-FEW_DIMS = 8  # up to here minima differ: many starts; beyond, one start ends where any other does
-MOST_ITERATIONS = 200
-MOST_ASSIGNMENTS = 500  # starts
-ROUNDS = {"fast": 10, "balanced": 30, "thorough": 60}  # passes over all pairs, for many classes
 AUTO = arg("method", '"auto"')  # as advice
-SEARCHED = (
-    2**21
-)  # K * K * D up to which a search may take the place of a known code: a second at "fast"
-DESCENT = [
-    2**power for power in range(6, 12)
-]  # exponents: low enough to move, too high to forget the code
-TURNED = (
-    1 / 32
-)  # largest part of the squared length that goes to empty axes: cosines grow by no more than that
 
 
 @dataclass(frozen=True)
@@ -102,10 +87,8 @@ class Request:
         seen, measured = self.members, "all triplets"
         if len(seen) > ALL_ANCHORS:
             drawn = np.random.default_rng(derive_seed(self.seed, "measured")).permutation(len(seen))
-            seen, measured = (
-                seen[drawn[:MEASURED]],
-                f"all triplets of {MEASURED} classes drawn at random",
-            )
+            seen = seen[drawn[:MEASURED]]
+            measured = f"all triplets of {MEASURED} classes drawn at random"
         similarity = self.prior.similarity[np.ix_(seen, seen)]
         return agreement(
             points[seen], similarity, weight=weight, prior=self.prior.source, measured=measured
@@ -126,10 +109,8 @@ def certify_agreement(code: Code, request: Request, weight: float) -> Code:
     assert request.prior is not None
     notes = [code.certificate.note, *request.prior.notes]
     if len(request.anchors) < len(request.members):
-        notes.append(
-            f"Eq. 6 over {len(request.anchors)} sampled anchors, not all "
-            f"{len(request.members)} classes."
-        )
+        sampled = f"Eq. 6 over {len(request.anchors)} sampled anchors"
+        notes.append(f"{sampled}, not all {len(request.members)} classes.")
     certificate = replace(
         code.certificate,
         prior_agreement=request.measure(code.points, weight),
@@ -143,7 +124,8 @@ def _weighed(request: Request) -> tuple[Code, float]:
     shape = request.num_classes, request.dim
     layout = joint.spectral_layout(request.similarity, request.members, *shape, seed=request.seed)
     if request.num_classes > MATRIX_POINTS:
-        rounds = ROUNDS[request.effort]
+        # passes over all pairs
+        rounds = {"fast": 10, "balanced": 30, "thorough": 60}[request.effort]
         points = many_ranked_points(
             request.ranking, request.members, layout, weight=request.weight, rounds=rounds
         )
@@ -161,9 +143,8 @@ def _weighed(request: Request) -> tuple[Code, float]:
             iterations=iterations,
             workers=request.workers if starts > 2 else 1,
         )
-        method = (
-            f"smooth-max with ranking ({request.effort}: {starts} start{'s' if starts > 1 else ''})"
-        )
+        plural = "s" if starts > 1 else ""
+        method = f"smooth-max with ranking ({request.effort}: {starts} start{plural})"
     return certify(points, method=method, seed=request.seed), request.weight
 
 
@@ -174,10 +155,10 @@ def _budget(request: Request) -> tuple[int, int]:
     pairs = request.num_classes**2
     evaluation = 2e-4 + 7e-8 * pairs + 3e-10 * pairs * request.dim
     work = WORK[request.effort] / (len(joint.EXPONENTS) * evaluation)
-    iterations = int(np.clip(work, 10 if request.effort == "fast" else 20, MOST_ITERATIONS))
-    most = (
-        {"fast": 2, "balanced": 16, "thorough": 100} if request.dim <= FEW_DIMS else {"thorough": 4}
-    )
+    iterations = int(np.clip(work, 10 if request.effort == "fast" else 20, 200))
+    # in few dimensions minima differ; in more, one start ends where any other does
+    few = {"fast": 2, "balanced": 16, "thorough": 100}
+    most = few if request.dim <= 8 else {"thorough": 4}
     return iterations, int(np.clip(work / iterations, 1, most.get(request.effort, 1)))
 
 
@@ -190,11 +171,9 @@ def _projected(request: Request) -> tuple[Code, float]:
     """
     if request.dim == 2 or len(request.members) < request.num_classes:
         code, weight = _weighed(request)
-        why = (
-            "On a circle points cannot pass each other"
-            if request.dim == 2
-            else "Some classes have no prior"
-        )
+        why = "Some classes have no prior"
+        if request.dim == 2:
+            why = "On a circle points cannot pass each other"
         note = f"{code.certificate.note} {why}: weighed, not projected.".strip()
         return Code(code.points, replace(code.certificate, note=note)), weight
     if request.num_classes > MATRIX_POINTS:
@@ -227,17 +206,13 @@ def _assigned(request: Request, code: Code) -> tuple[Code, float]:
     if np.ptp(cosines[~np.eye(len(points), dtype=bool)]) < 1e-9:
         note += " All pairs of this code are equally far apart: no assignment can mean anything."
     else:
-        starts = int(
-            np.clip(
-                WORK[request.effort] / (1e-2 + 6e-9 * request.num_classes**3), 1, MOST_ASSIGNMENTS
-            )
-        )
+        work = WORK[request.effort] / (1e-2 + 6e-9 * request.num_classes**3)
+        starts = int(np.clip(work, 1, 500))
         order = assign(points, request.ranking.weights, starts=starts, seed=request.seed)
         points = points[order]
     method = f"{code.certificate.method}; classes assigned"
-    return Code(
-        points, replace(code.certificate, method=method, note=note.strip(), seed=request.seed)
-    ), 0.0
+    certificate = replace(code.certificate, method=method, note=note.strip(), seed=request.seed)
+    return Code(points, certificate), 0.0
 
 
 def separate(request: Request, *, search_only: bool = False) -> Code:
@@ -246,7 +221,8 @@ def separate(request: Request, *, search_only: bool = False) -> Code:
     """
     num_classes, dim = request.num_classes, request.dim
     fill = request.every_axis and request.prior is None and num_classes > dim + 1
-    if fill and num_classes**2 * dim <= SEARCHED:
+    # as many as a search at "fast" takes a second for
+    if fill and num_classes**2 * dim <= 2**21:
         known = known_code(num_classes, dim)
         padded = known is not None and bool(_empty_axes(known).any())
         if known is not None and padded and request.effort == "fast":
@@ -275,20 +251,19 @@ def _turn_to_empty_axes(code: Code, seed: int) -> Code:
     empty = _empty_axes(code)
     if not empty.any():
         return code
-    share = min(float(empty.mean()), TURNED)
+    # of the squared length: cosines grow by no more than that
+    share = min(float(empty.mean()), 1 / 32)
     extra = np.random.default_rng(derive_seed(seed, "axes")).standard_normal(
         (len(code.points), int(empty.sum()))
     )
     extra *= math.sqrt(share) / np.linalg.norm(extra, axis=1, keepdims=True)
     points = code.points * math.sqrt(1 - share)
     points[:, empty] = extra
-    largest = (
-        1 - share
-    ) * code.certificate.max_cosine + share  # where two neighbors turn the same way
+    # where two neighbors turn the same way
+    largest = (1 - share) * code.certificate.max_cosine + share
     method = f"{code.certificate.method}, turned toward all {len(empty)} axes"
-    return certify(
-        points, method=method, seed=seed, theorem=(largest, "at most, from the code it was")
-    )
+    theorem = largest, "at most, from the code it was"
+    return certify(points, method=method, seed=seed, theorem=theorem)
 
 
 def _search_from(padded: Code, seed: int) -> Code:
@@ -300,7 +275,9 @@ def _search_from(padded: Code, seed: int) -> Code:
     """
     num_points, dim = padded.points.shape
     turned = _turn_to_empty_axes(padded, seed).points
-    moved = descend(SmoothMax(num_points, dim), turned, DESCENT, iterations=100)
+    # low enough to move, too high to forget the code
+    exponents = [2**power for power in range(6, 12)]
+    moved = descend(SmoothMax(num_points, dim), turned, exponents, iterations=100)
     starts = Effort.named("fast", num_points, dim).starts
     searched, _ = optimize(num_points, dim, effort=Effort(starts, finalists=0), seed=seed)
     method = f"descent from {padded.certificate.method}"

@@ -31,10 +31,6 @@ from hyperproto.codes.certificate import PROVED, Certificate, Code, certify
 from hyperproto.codes.measure import Array, Separation, max_cosine, separation
 from hyperproto.sphere import normalize
 
-# one standard deviation of similarity makes an old class e times as heavy. Sharper weights reach
-# more examples of a new class and take more from the old ones, milder weights less of both; chosen
-# on training digits set aside
-SHARPNESS = 1.0
 EXACT_ENTRIES = 2**24  # float64 up to here (128 MB), float32 beyond
 FORMAT = "hyperproto.prototypes/2"
 
@@ -409,9 +405,10 @@ def points_by_similarity(
             "say which old classes a new one is like; to it, all are equally like new class "
             f"{int(flat[0])} ({len(flat)} of {count})",
         )
-    weights = torch.softmax(
-        SHARPNESS * (similarity - similarity.mean(dim=1, keepdim=True)) / spread, dim=1
-    )
+    # One standard deviation of similarity makes an old class e times as heavy. Sharper weights
+    # reach more examples of a new class and take more from the old ones, milder weights less of
+    # both; chosen on training digits set aside.
+    weights = torch.softmax((similarity - similarity.mean(dim=1, keepdim=True)) / spread, dim=1)
     return normalize(weights @ old.vectors.cpu().double())
 
 
