@@ -76,7 +76,6 @@ def test_a_network_without_published_weights_says_so():
 
 def test_the_images_it_was_made_for_are_scaled_as_in_its_training():
     pixels = create_backbone("efficientnet-lite0", out_dim=4).pixels
-    assert pixels["size"] == 128
-    assert [round(255 * value, 6) for value in (*pixels["mean"], *pixels["std"])] == [127] * 3 + [
-        128
-    ] * 3
+    assert pixels.size == 128
+    values = [round(255 * value, 6) for value in (*pixels.mean, *pixels.std)]
+    assert values == [127] * 3 + [128] * 3

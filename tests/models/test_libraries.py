@@ -9,6 +9,7 @@ import torch
 from torch import nn
 
 import hyperproto as hp
+from hyperproto.data import ImagePreprocessing
 from hyperproto.models import create_backbone
 
 
@@ -194,7 +195,7 @@ def test_pretrained_weights_are_the_librarys_except_for_the_output(
 @pytest.mark.usefixtures("torchvision", "timm")
 def test_timm_says_which_images_its_weights_were_made_for():
     pixels = create_backbone("timm:resnet18", out_dim=5).pixels
-    assert pixels == {"size": 128, "mean": (0.1, 0.2, 0.3), "std": (1, 2, 3)}
+    assert pixels == ImagePreprocessing(128, mean=(0.1, 0.2, 0.3), std=(1, 2, 3))
 
 
 def test_a_network_without_a_linear_layer_cannot_be_split(timm, monkeypatch):

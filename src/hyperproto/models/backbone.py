@@ -6,7 +6,7 @@ import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, ClassVar, Literal, Self, TypeAlias
+from typing import ClassVar, Literal, Self, TypeAlias
 
 from torch import Tensor, nn
 from torch.nn import functional
@@ -20,14 +20,16 @@ from hyperproto._core.checks import (
     unknown_choice,
 )
 from hyperproto._core.errors import InputError, InputTypeError, arg
+from hyperproto._core.files import Plain
 from hyperproto.defaults import InputKind, choose_backbone
+from hyperproto.runtime.images import ImagePreprocessing
 
-Presets: TypeAlias = Mapping[str, Mapping[str, Any]]
+Presets: TypeAlias = Mapping[str, Plain]
 
 BACKBONES: dict[str, Callable[..., "Backbone"]] = {}
 
 WHOLE = ("out_dim", "in_features", "depth", "width", "channels", "growth", "size", "bottleneck")
-CHECKS: dict[str, Callable[[Any, str], Any]] = {
+CHECKS: dict[str, Callable[..., object]] = {
     **dict.fromkeys(WHOLE, partial(check_integer, at_least=1, at_most=MOST)),
     **dict.fromkeys(("hidden", "blocks"), partial(check_integers, at_least=1, at_most=MOST)),
     "dropout": partial(check_finite_number, at_least=0, at_most=0.99),
@@ -59,9 +61,9 @@ class Backbone(nn.Module):
     output_prefix = "output."
     presets: ClassVar[Presets] = {}
 
-    def __init__(self, *, out_dim: int, **config: Any) -> None:
+    def __init__(self, *, out_dim: int, **config: object) -> None:
         super().__init__()
-        self.config = {"out_dim": out_dim, **config}
+        self.config: Plain = {"out_dim": out_dim, **config}
         for name, check in CHECKS.items():
             if self.config.get(name) is not None:
                 self.config[name] = check(self.config[name], name)
@@ -83,16 +85,15 @@ class FeatureBackbone(Backbone, ABC):
     ----------
     num_features : int
         How many features an image has.
-    pixels : mapping
-        ``size``, ``mean`` and ``std`` of the images its pretrained weights were made for; empty
-        without such weights.
+    pixels : ImagePreprocessing or None
+        The images its pretrained weights were made for; None without such weights.
     keep_norms : bool
         Whether training leaves the statistics of the norms of images as they are: few images give
         poor ones.
     """
 
     num_features: int
-    pixels: Mapping[str, Any] = {}
+    pixels: ImagePreprocessing | None = None
     output: nn.Module
     keep_norms = False
 
@@ -126,7 +127,7 @@ class FeatureBackbone(Backbone, ABC):
         raise InputError(f'The network "{self.name}"', "have pretrained weights", "none", advice)
 
 
-def create_backbone(name: str, **config: Any) -> Backbone:
+def create_backbone(name: str, **config: object) -> Backbone:
     """Build a network by name; docs/reference/backbones.md lists them.
 
     Parameters
@@ -182,7 +183,7 @@ def default_backbone(out_dim: int, shape: Sequence[int], inputs: InputKind = "ro
     return create_backbone(name, out_dim=out_dim, **options)
 
 
-def _check_settings(name: str, build: Callable[..., Backbone], config: dict[str, Any]) -> None:
+def _check_settings(name: str, build: Callable[..., Backbone], config: Plain) -> None:
     """Raise where the constructor does not take a setting, or lacks one."""
     taken = inspect.signature(build).parameters
     for given in config:

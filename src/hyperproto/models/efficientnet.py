@@ -1,16 +1,16 @@
 """EfficientNet-Lite0, whose ImageNet weights come as a package of 17 MB."""
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from hyperproto._core.errors import InputError, require
 from hyperproto.models.backbone import FeatureBackbone, check_images, head, initialize, pool_all
+from hyperproto.runtime.images import ImagePreprocessing
 
 STAGES = (  # Tan and Le (2019), table 1: blocks, kernel, stride, expansion, channels
     (1, 3, 1, 1, 16),
@@ -83,7 +83,7 @@ class EfficientNetLite0(FeatureBackbone):
     name = "efficientnet-lite0"
     num_features = 1280
     # of the original training; with ImageNet's own mean and deviation, features are worse
-    pixels: Mapping[str, Any] = {"size": 128, "mean": (127 / 255,) * 3, "std": (128 / 255,) * 3}
+    pixels = ImagePreprocessing(128, mean=(127 / 255,) * 3, std=(128 / 255,) * 3)
 
     def __init__(
         self,
@@ -127,7 +127,7 @@ class EfficientNetLite0(FeatureBackbone):
                 "be the file that was published; its SHA-256 differs",
                 advice="Install it again.",
             )
-        stored: dict[str, Any] = torch.load(path, weights_only=True, map_location="cpu")
+        stored: dict[str, Tensor] = torch.load(path, weights_only=True, map_location="cpu")
         # in the order of the layers
         values = [value for key, value in stored.items() if not key.startswith("_fc.")]
         self.body.load_state_dict(dict(zip(self.body.state_dict(), values, strict=True)))

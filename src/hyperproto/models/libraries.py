@@ -6,7 +6,6 @@ and nothing else is passed on: a config cannot make this download, import or unp
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from torch import Tensor, nn
 
@@ -14,6 +13,7 @@ from hyperproto._core.checks import choose
 from hyperproto._core.errors import InputError, require
 from hyperproto.models.backbone import FeatureBackbone, check_images, head
 from hyperproto.models.weights import adopt_weights
+from hyperproto.runtime.images import IMAGENET_MEAN, IMAGENET_STD, ImagePreprocessing
 
 
 class LibraryNetwork(FeatureBackbone):
@@ -46,7 +46,7 @@ class LibraryNetwork(FeatureBackbone):
         more = {} if hidden is None else {"hidden": hidden, "dropout": dropout}
         super().__init__(out_dim=out_dim, channels=channels, **more)
         self.name, self.channels = name, channels
-        self.network = self._build(channels, num_classes=out_dim)
+        self.network = self._build(num_classes=out_dim)
         linear = [
             key for key, module in self.network.named_modules() if isinstance(module, nn.Linear)
         ]
@@ -57,14 +57,15 @@ class LibraryNetwork(FeatureBackbone):
             layers = head(self.num_features, out_dim, hidden, dropout)
             self.network.set_submodule(self._last, layers)
 
-    def _build(self, channels: int, **options: Any) -> nn.Module:
+    def _build(self, *, pretrained: bool = False, **options: int) -> nn.Module:
         library, _, model = self.name.partition(":")
         if choose(library, {"torchvision": False, "timm": True}, what="library of backbones"):
-            return _from_timm(model, in_chans=channels, **options)
-        if channels != 3:
+            return _from_timm(model, pretrained, {"in_chans": self.channels, **options})
+        if self.channels != 3:
+            rule = "be 3 for the models of torchvision"
             advice = "Repeat the gray channel three times, or take the model from timm."
-            raise InputError("channels", "be 3 for the models of torchvision", channels, advice)
-        return _from_torchvision(model, **options)
+            raise InputError("channels", rule, self.channels, advice)
+        return _from_torchvision(model, pretrained, options)
 
     @property
     def output(self) -> nn.Module:  # type: ignore[override]
@@ -78,12 +79,13 @@ class LibraryNetwork(FeatureBackbone):
         return self.network.get_submodule(self._last)
 
     @property
-    def pixels(self) -> Mapping[str, Any]:  # type: ignore[override]
+    def pixels(self) -> ImagePreprocessing:  # type: ignore[override]
         """The images its pretrained weights were made for; timm notes mean and deviation, others
         are ImageNet's.
         """
         noted = getattr(self.network, "pretrained_cfg", None) or {}
-        return {"size": 128, **{key: tuple(noted[key]) for key in ("mean", "std") if key in noted}}
+        mean, std = noted.get("mean", IMAGENET_MEAN), noted.get("std", IMAGENET_STD)
+        return ImagePreprocessing(128, tuple(mean), tuple(std))
 
     def features(self, images: Tensor) -> Tensor:
         """Map images, shape (n, channels, height, width), to what the last layer gets, shape (n,
@@ -108,11 +110,11 @@ class LibraryNetwork(FeatureBackbone):
         """Fill in the weights that the library publishes, and may fetch; those of ``output`` stay
         as drawn.
         """
-        trained = self._build(self.channels, pretrained=True)
+        trained = self._build(pretrained=True)
         adopt_weights(self, trained.state_dict(), f'The pretrained "{self.name}"')
 
 
-def _from_torchvision(model: str, *, pretrained: bool = False, **options: Any) -> nn.Module:
+def _from_torchvision(model: str, pretrained: bool, options: Mapping[str, int]) -> nn.Module:
     models = require(
         "torchvision.models", extra="vision", purpose=f'The backbone "torchvision:{model}"'
     )
@@ -121,7 +123,7 @@ def _from_torchvision(model: str, *, pretrained: bool = False, **options: Any) -
     return models.get_model(model, weights="DEFAULT" if pretrained else None, **options)
 
 
-def _from_timm(model: str, *, pretrained: bool = False, **options: Any) -> nn.Module:
+def _from_timm(model: str, pretrained: bool, options: Mapping[str, int]) -> nn.Module:
     timm = require("timm", extra="vision", purpose=f'The backbone "timm:{model}"')
     # never "hf-hub:..." nor "local-dir:..."
     choose(model, dict.fromkeys(timm.list_models()), what="model of timm")

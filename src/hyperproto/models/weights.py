@@ -2,14 +2,13 @@
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
 
 import torch
 from safetensors.torch import load_file
 from torch import Tensor
 
 from hyperproto._core.errors import InputError, MissingDataError
-from hyperproto._core.files import as_path
+from hyperproto._core.files import Plain, as_path
 from hyperproto.models.backbone import Backbone
 
 RENAMED: tuple[Callable[[str], str], ...] = (
@@ -32,7 +31,7 @@ def load_weights(network: Backbone, path: str | Path) -> bool:
     if not path.is_file():
         raise MissingDataError(f'"{path}"', "be a file of weights", "no such file")
     try:
-        stored: dict[str, Any] = (
+        stored: Plain = (
             load_file(path)
             if path.suffix == ".safetensors"
             else torch.load(path, "cpu", weights_only=True)

@@ -142,9 +142,8 @@ def choose_network(
         return spec, source
     size = images.size
     if pixels := _pixels(spec, images.input_shape):
-        size = image_size or pixels["size"]
-        prepared = ImagePreprocessing(**{**pixels, "size": size})
-        source = replace(resized(source, size), preprocessing=prepared)
+        size = image_size or pixels.size
+        source = replace(resized(source, size), preprocessing=replace(pixels, size=size))
     note = (
         f"{spec.backbone} starts from {spec.weights} weights and gets images of {size} x {size} "
         "pixels"
@@ -157,14 +156,14 @@ def choose_network(
     return spec, replace(source, note=f"{note}{because}.")
 
 
-def _pixels(spec: NetworkSpec, shape: tuple[int, ...]) -> Mapping[str, Any]:
+def _pixels(spec: NetworkSpec, shape: tuple[int, ...]) -> ImagePreprocessing | None:
     """Return which images a network's pretrained weights were made for; another library's network
     says so once it is built.
     """
     known: Any = models.BACKBONES.get(spec.backbone or "")
     if known is None:
         known = build_network(replace(spec, weights=None), shape, "images", 1, seed=0)
-    return getattr(known, "pixels", {})
+    return getattr(known, "pixels", None)
 
 
 def build_network(

@@ -15,7 +15,6 @@ Delsarte, Goethals, Seidel, "Spherical codes and designs" (1977), section 8.
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
@@ -87,12 +86,8 @@ class Entry:
 
 def fixed(build: Callable[[], Array]) -> RowsByIndex:
     """Return rows by index of a code small enough to be made whole, once."""
-    points_once: Callable[[], Any] = cache(build)
-
-    def rows(index: Integers, dtype: DTypeLike) -> Array:
-        return points_once()[index]
-
-    return rows
+    points_once = cache(build)
+    return lambda index, dtype: points_once()[index]
 
 
 def section(points: Array, anchors: Array, cosines: ArrayLike) -> Array:
