@@ -45,6 +45,7 @@ NAMES = (
     "negatives",
     "million_classes",
     "new_classes",
+    "new_intents",
     "own_data",
     "own_data.tricks",
     "own_features",

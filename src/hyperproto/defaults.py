@@ -13,7 +13,7 @@ import math
 from collections.abc import Sequence
 from typing import Any, Literal
 
-InputKind = Literal["rows", "binned rows", "sparse rows", "images"]
+InputKind = Literal["rows", "wide rows", "binned rows", "sparse rows", "images"]
 
 MAX_CLASS_AXES = (
     256  # of one class task: with more, prototypes are hardly better separated and steps cost more
@@ -32,20 +32,23 @@ PHOTO_CROP = (0.08, 1.0)  # shares of the area of a photograph, as for ImageNet
 SMALL_IMAGE = 64  # pixels up to which nothing of an image is cut off but by a shift
 PRETRAINED = "efficientnet-lite0"  # the network whose weights the extra "pretrained" brings
 MAX_PER_CLASS = 1000  # images, from which on a network is trained from scratch
-HEAD, HEAD_DECAY = (
-    (512,),
-    0.003,
-)  # hidden layers between frozen features and the output, and their weight decay
+# hidden layers between features that do not change and the output, their dropout and weight decay
+HEAD, HEAD_DROPOUT, HEAD_DECAY = (512,), 0.3, 0.003
+WIDE = 256  # columns, from which on dense rows are taken for such features
 MAX_PER_AXIS = (
     8  # classes on frozen features: with more of them a far class must count for still less
 )
 # of the usual rate, where a network starts from weights that it would lose at a higher one
 FINE_TUNING = 0.001
 # of training altogether, however few the examples
-MIN_STEPS = {"images": 60, "rows": 300, "binned rows": 300, "sparse rows": 300}
+MIN_STEPS = {
+    "images": 60,
+    **dict.fromkeys(("rows", "wide rows", "binned rows", "sparse rows"), 300),
+}
 BATCHES: dict[InputKind, tuple[int, int]] = {
     "images": (20, 128),
     "rows": (15, 64),
+    "wide rows": (15, 64),
     "binned rows": (15, 128),
     "sparse rows": (10, 256),
 }
@@ -255,8 +258,9 @@ def choose_rate(
     loss : str
         The name of a class loss; of numbers alone "squared_cosine" or "absolute"; and off the
         sphere "squared" or "absolute".
-    inputs : {"rows", "binned rows", "sparse rows", "images"}
-        What the network gets; rows are binned where :func:`choose_bins` says so.
+    inputs : {"rows", "wide rows", "binned rows", "sparse rows", "images"}
+        What the network gets; rows are binned where :func:`choose_bins` says so, and wide from 256
+        columns on.
     reduction : {"sum", "mean"}, optional
         Where it is not for this function to choose.
     num_classes, num_ranges : int
@@ -279,7 +283,7 @@ def choose_rate(
         return "mean", SPARSE_RATE if inputs == "sparse rows" else BINNED_RATE
     if num_ranges and num_classes:
         return "mean", JOINT_RATE
-    if inputs == "rows" and loss in ROW_LOSSES:
+    if inputs in ("rows", "wide rows") and loss in ROW_LOSSES:
         return "mean", ROW_RATE
     return "mean", MEAN_RATES.get(loss, OTHER_RATE)
 
@@ -307,6 +311,9 @@ def choose_steps(num_examples: int, inputs: InputKind) -> tuple[int, int]:
     return max(epochs, math.ceil(MIN_STEPS[inputs] / steps)), batch_size
 
 
+DECAYS: dict[str, float] = {"images": 1e-4, "sparse rows": 1e-3, "wide rows": HEAD_DECAY}
+
+
 def choose_weight_decay(num_examples: int, inputs: InputKind, num_classes: int = 1) -> float:
     """Return the weight decay: for images the paper's, for rows the more the fewer they are.
 
@@ -318,13 +325,13 @@ def choose_weight_decay(num_examples: int, inputs: InputKind, num_classes: int =
     [0.006, 0.002, 0.0001]
     >>> choose_weight_decay(1000, "rows", 0)
     0.006
-    >>> choose_weight_decay(10_000, "sparse rows"), choose_weight_decay(10_000, "images")
-    (0.001, 0.0001)
+    >>> [choose_weight_decay(10_000, kind) for kind in ("sparse rows", "wide rows", "images")]
+    [0.001, 0.003, 0.0001]
     """
-    if inputs == "sparse rows":
-        return 1e-3
+    if inputs in DECAYS:
+        return DECAYS[inputs]
     examples, most = (2, 6e-3) if num_classes else (6, 2e-2)
-    return 1e-4 if inputs == "images" else min(most, max(1e-4, examples / num_examples))
+    return min(most, max(1e-4, examples / num_examples))
 
 
 def choose_scaling(
@@ -439,6 +446,7 @@ def choose_backbone(shape: Sequence[int], inputs: InputKind = "rows") -> tuple[s
     input                                 network
     ====================================  =======================
     a row of a table                      ``mlp`` whose last layer sees the row, too, without a norm
+    a wide row, as features are           ``feature-head``, as on a pretrained network
     a binned row, of many                 the same with two hidden layers and batch norm
     a sparse row                          ``mlp``; where it is wide, as texts are, with dropout
     gray, square, even, at most 16 px     ``digit-net``
@@ -453,6 +461,8 @@ def choose_backbone(shape: Sequence[int], inputs: InputKind = "rows") -> tuple[s
     >>> choose_backbone((3, 32, 32))
     ('resnet-8', {'channels': 3, 'feature_norm': True})
     """
+    if inputs == "wide rows":
+        return "feature-head", {"in_features": shape[0]}
     if len(shape) == 1:
         options: dict[str, Any] = {"skip": True, "norm": "none"}
         if inputs == "binned rows":

@@ -33,6 +33,7 @@ CASES = [
     ("densenet-121", {}, (3, 32, 32)),
     ("densenet-small", {}, (3, 32, 32)),
     ("efficientnet-lite0", {"hidden": [5], "dropout": 0}, (3, 64, 64)),
+    ("feature-head", {"in_features": 9}, (9,)),
     ("mlp", {"in_features": 9}, (9,)),
     ("mlp", {"in_features": 9, "hidden": [5], "dropout": 0.2}, (9,)),
     ("mlp", {"in_features": 9, "hidden": []}, (9,)),

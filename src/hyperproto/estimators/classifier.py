@@ -43,8 +43,8 @@ class HypersphericalClassifier(ClassifierMixin, ClassChanges):  # type: ignore[m
         height, width); or a name of :func:`hyperproto.models.create_backbone`, or a function
         ``(out_dim, shape) -> nn.Module``.
     hidden : int, sequence of int or "auto"
-        Hidden layers of the MLP. "auto" is one of 100 values, or two where columns are
-        binned.
+        Hidden layers of the MLP. "auto" is one of 100 values, two where columns are binned, and one
+        of 512 for 256 dense columns or more, which are taken for features of a network.
     standardize : {"auto", "binned", "robust", "columns", "global", "none"}
         "columns" takes each column to mean 0 and spread 1, "robust" bends columns with heavy tails
         first, by asinh, "binned" adds bins of each column where there are 4,000 rows or more, and

@@ -11,7 +11,7 @@ from hyperproto.models.densenet import DenseNet
 from hyperproto.models.efficientnet import EfficientNetLite0, has_pretrained
 from hyperproto.models.libraries import LibraryNetwork
 from hyperproto.models.resnet import ResNet, ResNet3463
-from hyperproto.models.small import MLP, DigitNet
+from hyperproto.models.small import MLP, DigitNet, FeatureHead
 from hyperproto.models.weights import load_weights
 
 __all__ = [
@@ -22,6 +22,7 @@ __all__ = [
     "DigitNet",
     "EfficientNetLite0",
     "FeatureBackbone",
+    "FeatureHead",
     "LibraryNetwork",
     "ResNet",
     "ResNet3463",

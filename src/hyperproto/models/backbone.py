@@ -166,7 +166,7 @@ def default_backbone(out_dim: int, shape: Sequence[int], inputs: InputKind = "ro
         Width of the output: ``space.dim``.
     shape : sequence of int
         Shape of one input: (columns,), or (channels, height, width).
-    inputs : {"rows", "binned rows", "sparse rows", "images"}
+    inputs : {"rows", "wide rows", "binned rows", "sparse rows", "images"}
         What the inputs are; sparse rows, such as texts, get dropout.
 
     Examples

@@ -1,5 +1,5 @@
-"""Small networks: a multilayer perceptron for rows of a table, and a convolutional one for small
-gray images.
+"""Small networks: perceptrons for rows of a table and for features, and a convolutional one for
+small gray images.
 """
 
 from collections.abc import Callable, Sequence
@@ -11,8 +11,8 @@ from torch.nn import functional
 
 from hyperproto._core.checks import choose
 from hyperproto._core.errors import InputError
-from hyperproto.defaults import HIDDEN
-from hyperproto.models.backbone import Backbone, Presets, check_images, check_rows
+from hyperproto.defaults import HEAD, HEAD_DROPOUT, HIDDEN
+from hyperproto.models.backbone import Backbone, Presets, check_images, check_rows, head
 
 NORMS: dict[str, Callable[[int], list[nn.Module]]] = {
     "batch": lambda width: [nn.BatchNorm1d(width)],
@@ -107,6 +107,42 @@ class MLP(Backbone):
         check_rows(rows, self.in_features)
         hidden = self.layers[:-1](rows)
         return self.layers[-1](torch.cat([hidden, rows], dim=1) if self.skip else hidden)
+
+
+class FeatureHead(Backbone):
+    """What a pretrained network has behind its features, for rows of such features: a norm without
+    weights, hidden layers with batch norm and dropout, and one linear layer.
+
+    Parameters
+    ----------
+    out_dim : int
+        Width of the output.
+    in_features : int
+        Features of an input.
+    hidden : sequence of int, default (512,)
+        Width of each hidden layer.
+    dropout : float, default 0.3
+        Share of the hidden values set to zero while training.
+    """
+
+    name = "feature-head"
+
+    def __init__(
+        self,
+        out_dim: int,
+        in_features: int,
+        hidden: Sequence[int] = HEAD,
+        dropout: float = HEAD_DROPOUT,
+    ) -> None:
+        super().__init__(out_dim=out_dim, in_features=in_features, hidden=hidden, dropout=dropout)
+        self.in_features = in_features
+        self.layers = head(in_features, out_dim, hidden, dropout)
+        self.output_prefix = f"layers.{len(self.layers) - 1}."
+
+    def forward(self, rows: Tensor) -> Tensor:
+        """Map rows, shape (n, in_features), to outputs, shape (n, out_dim)."""
+        check_rows(rows, self.in_features)
+        return self.layers(rows)
 
 
 class DigitNet(Backbone):

@@ -20,7 +20,14 @@ from hyperproto._core.progress import progress_bar
 from hyperproto.data import Batches, Examples, as_examples
 from hyperproto.data.examples import Values
 from hyperproto.data.preprocessing import Preprocessing, is_sparse
-from hyperproto.defaults import SCHEDULE, InputKind, choose_rate, choose_steps, choose_weight_decay
+from hyperproto.defaults import (
+    SCHEDULE,
+    WIDE,
+    InputKind,
+    choose_rate,
+    choose_steps,
+    choose_weight_decay,
+)
 from hyperproto.spaces import OutputSpace
 from hyperproto.spec import ResolvedSettings, TrainSettings
 from hyperproto.training.checkpoint import TrainState
@@ -212,7 +219,10 @@ def kind_of(inputs: object, preprocessing: object = None) -> InputKind:
     if is_sparse(inputs):
         return "sparse rows"
     scaling = getattr(preprocessing, "scaling", preprocessing)
-    return "binned rows" if getattr(scaling, "knots", ()) else "rows"
+    if getattr(scaling, "knots", ()):
+        return "binned rows"
+    shape: tuple[int, ...] = tuple(getattr(inputs, "shape", ()))
+    return "wide rows" if len(shape) == 2 and shape[1] >= WIDE else "rows"
 
 
 def resolve_settings(
