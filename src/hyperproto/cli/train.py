@@ -96,10 +96,8 @@ class SpaceOptions(SphereSpec):
 
     def spec(self) -> SpaceSpec:
         """Return the space that the options describe; files by their absolute paths."""
-        values = {item.name: getattr(self, item.name) for item in fields(SphereSpec)}
-        return SpaceSpec(
-            **values | {name: absolute(values[name]) for name in ("prototypes", "prior")}
-        )
+        files = {"prototypes": absolute(self.prototypes), "prior": absolute(self.prior)}
+        return SpaceSpec(**{**vars(self), **files})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -178,9 +176,7 @@ class Train:
                 **{**vars(self.network), "backbone_options": options, "weights": weights}
             ),
             space=self.space.spec(),
-            train=TrainSettings(
-                **{item.name: getattr(self.training, item.name) for item in fields(TrainSettings)}
-            ),
+            train=TrainSettings(**vars(self.training)),
         )
 
     def _folder(self, spec: RunSpec) -> Path | None:
@@ -198,19 +194,13 @@ class Train:
         """Refuse options next to ``--resume``, except for where the data are
         now and more epochs.
         """
-        allowed = Train(
-            data=DataOptions(data=self.data.data),
-            training=TrainingOptions(epochs=self.training.epochs),
-        )
-        allowed.output = OutputOptions(resume=self.output.resume)
         for group in fields(self):
-            given, default = vars(getattr(self, group.name)), vars(getattr(allowed, group.name))
-            for name, value in given.items():
-                if value != default[name]:
-                    raise InputError(
-                        name,
-                        f"be left out with {errors.arg('resume')}, which reads it from the run",
-                    )
+            given = getattr(self, group.name)
+            default = vars(type(given)())
+            for name, value in vars(given).items():
+                if name not in ("data", "epochs", "resume") and value != default[name]:
+                    rule = f"be left out with {errors.arg('resume')}, which reads it from the run"
+                    raise InputError(name, rule)
 
 
 def absolute(name: str | None) -> str | None:
