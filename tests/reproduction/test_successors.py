@@ -1,19 +1,26 @@
-"""Losses, spaces and placements of later papers, next to slow obvious versions of them."""
+"""Losses, spaces and placements of later papers and of trials, next to slow obvious versions of them."""
 
 import math
+import subprocess
+import sys
 
 import numpy as np
 import pytest
 import torch
 from torch.nn import functional
 
+import hyperproto as hp
 from hyperproto import Classes, Prototypes
 from hyperproto._core.errors import InputError
+from hyperproto.baselines import space_from_dict
 from reproduction.batch_negatives import NONL, NTCE
+from reproduction.cauchy import CauchySoftmax
 from reproduction.descents import equiangular_descent, gaussian_descent
 from reproduction.learned import ArcFace, CosFace, LearnedClasses
 from reproduction.reassignment import ReassignedSpace
+from tests.losses.test_heavy_tails import batch
 from tests.reproduction.helpers import find
+from tests.training.conftest import make_blobs, make_network
 
 OUTPUTS = torch.randn(12, 4, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
 CODE = functional.normalize(torch.randn(5, 4, generator=torch.Generator().manual_seed(1))).double()
@@ -151,3 +158,63 @@ def test_every_row_is_there_in_every_number_of_dimensions():
     assert len(places) == 3 * 17 - 1  # softmax of rank 100 is softmax
     cells = [entry.cell for entry in find("beyond-successors").entries("head")]
     assert {cell.run.train.reduction for cell in cells} == {"mean"}
+
+
+def slow_cauchy(z, prototypes, label, power, width):
+    """The formula for one output, class by class."""
+    u = z / z.norm()
+    kernels = [(1 + width - float(u @ p)) ** -power for p in prototypes]
+    return -math.log(kernels[label] / sum(kernels))
+
+
+def test_cauchy_softmax_is_its_formula(generator):
+    z, prototypes, labels = batch(9, 5, 4, generator)
+    rows = CauchySoftmax(power=3.0, width=0.1)(z, prototypes, labels)
+    slow = [
+        slow_cauchy(row, prototypes, int(k), 3.0, 0.1)
+        for row, k in zip(z.detach(), labels, strict=True)
+    ]
+    torch.testing.assert_close(
+        rows.detach(), torch.tensor(slow, dtype=torch.float64), rtol=1e-12, atol=1e-12
+    )
+
+
+def test_gradients_agree_with_differences_and_nothing_is_infinite(generator):
+    z, prototypes, labels = batch(5, 3, 4, generator)
+    assert torch.autograd.gradcheck(lambda z: CauchySoftmax()(z, prototypes, labels), (z,))
+    z = torch.tensor([[3.0, 0.0], [-2.0, 0.0], [0.0, 0.0]], requires_grad=True)
+    ends = torch.tensor([[1.0, 0.0], [-1.0, 0.0]])
+    rows = CauchySoftmax()(z, ends, torch.tensor([0, 0, 1]))
+    rows.sum().backward()
+    assert rows.isfinite().all()
+    assert z.grad.isfinite().all()
+    assert rows[0] < rows[1]
+    with pytest.raises(InputError, match="`width`"):
+        CauchySoftmax(width=0)
+
+
+def test_a_space_with_it_is_described_and_rebuilt():
+    space = hp.Space(3, hp.Classes(6, loss=CauchySoftmax(power=5.0)))
+    again = space_from_dict(space.to_dict(), {"target": space.prototypes})
+    assert again.tasks["target"].loss == CauchySoftmax(power=5.0)
+
+
+def test_without_the_reproduction_a_run_asks_for_its_space(tmp_path):
+    space = hp.Space(3, kind=hp.Classes(3, loss=CauchySoftmax(width=0.3)))
+    data, folder = make_blobs(), tmp_path / "run"
+    examples = data.inputs, {"kind": data.targets["kind"]}
+    hp.fit(make_network(), space, examples, epochs=1, folder=folder)
+    _, loaded = hp.load(folder, network=make_network())
+    assert loaded.to_dict() == space.to_dict()
+    load = f"""
+import hyperproto as hp, torch
+from hyperproto._core.errors import InputError
+try:
+    hp.load({str(folder)!r}, network=torch.nn.Linear(2, 3))
+except InputError as error:
+    print(error)
+"""
+    told = subprocess.run([sys.executable, "-c", load], capture_output=True, text=True, check=True)
+    assert told.stdout == (
+        f'`space` must be given for "{folder}", whose loss "cauchy_softmax" is not one of hyperproto.\n'
+    )
