@@ -65,7 +65,7 @@ def test_the_page_of_claims_says_what_the_records_say_and_nothing_else():
         assert sentence in text, sentence
         text = text.replace(sentence, "", 1)
     text = text.replace("the sign ± means", "", 1)
-    (year,) = [line for line in benchmark("own_data") if line["data"] == "paintings: year"]
+    (year,) = [line for line in benchmark("own_features") if line["data"] == "paintings: year"]
     plain = f"the same features has {year['same network, no sphere']} ("
     assert plain in text
     text = text.replace(plain, "", 1)
