@@ -16,8 +16,7 @@ from typing import Any
 from hyperproto._core.errors import MissingDataError, require
 from hyperproto._core.files import as_path
 from hyperproto._core.folders import filling
-from hyperproto.data.preprocessing import TablePreprocessing
-from hyperproto.evaluation.run_data import open_run, run_preprocessing
+from hyperproto.evaluation.run_data import encoder_of, open_run, run_preprocessing
 from hyperproto.spaces.output_space import by_name
 from hyperproto.training.run import describe_measures
 
@@ -37,7 +36,11 @@ PIPELINES = (
     "tabular-classification",
     "tabular-regression",
 )
-CARD = """# A hyperspherical prototype network
+CARD = """---
+{data}
+---
+
+# A hyperspherical prototype network
 
 Network `{network}`, outputs of dimension {dim}. To use it:
 
@@ -49,6 +52,13 @@ network, space = HubModel.from_pretrained("FOLDER or REPOSITORY")
 On validation data: {measures}.
 
 Calibration: {calibration}.
+"""
+CERTIFICATE = """
+Certificate of the prototypes:
+
+```json
+{}
+```
 """
 
 
@@ -85,12 +95,9 @@ class HubModel:
         fetching = {key: options.pop(key) for key in FETCHING & options.keys()}
         folder = as_path(name)
         if not folder.is_dir():
+            fetching["allow_patterns"] = [*FILES, *WEIGHTS]
             try:
-                folder = Path(
-                    _hub().snapshot_download(
-                        str(name), allow_patterns=[*FILES, *WEIGHTS], **fetching
-                    )
-                )
+                folder = Path(_hub().snapshot_download(str(name), **fetching))
             except (OSError, ValueError) as error:
                 rule = "be a folder, or a repository of the Hub that can be read"
                 raise MissingDataError(f'"{name}"', rule, str(error).partition("\n")[0]) from error
@@ -101,13 +108,13 @@ class HubModel:
         """Write weights, prototypes, description and card to a folder, which
         must be new or empty.
         """
+        known = set(FILES) | {f"{self.which}.safetensors"}
+        if self.calibration is None:  # or of other weights
+            known.remove("calibration.json")
         with filling(folder, "config.json") as place:
-            for pattern in (*FILES, f"{self.which}.safetensors"):
+            for pattern in known:
                 for path in self.record.folder.glob(pattern):
-                    if (
-                        pattern != "calibration.json" or self.calibration is not None
-                    ):  # else it is of other weights
-                        shutil.copyfile(path, place / path.name)
+                    shutil.copyfile(path, place / path.name)
             (place / "README.md").write_text(self.card(), encoding="utf-8")
 
     def push_to_hub(self, repo_id: str, *, private: bool = True, token: str | None = None) -> str:
@@ -126,26 +133,25 @@ class HubModel:
         certificate.
         """
         record, fitted = self.record, self.calibration
-        measures = (
-            record.best["valid"] if self.which == "best" and record.best else record.metrics or {}
+        best = record.best if self.which == "best" else None
+        found = (record.metrics if best is None else best["valid"]) or {}
+        measures = {name: value for name, value in found.items() if value is not None}
+        told = "none"
+        if fitted is not None:
+            told = f"fitted on {fitted.examples} examples, {describe_measures(fitted.measures)}"
+        data = _hub().ModelCardData(
+            library_name="hyperproto",
+            pipeline_tag=self._pipeline(),
+            tags=["hyperspherical-prototypes"],
         )
-        written = describe_measures(
-            {name: value for name, value in measures.items() if value is not None}
-        )
-        told = (
-            f"fitted on {fitted.examples} examples, {describe_measures(fitted.measures)}"
-            if fitted
-            else "none"
-        )
-        network = (record.config["network"] or {}).get("name", type(self.network).__name__)
         text = CARD.format(
-            network=network, dim=self.space.dim, measures=written or "nothing", calibration=told
+            data=data.to_yaml(),
+            network=(record.config["network"] or {}).get("name", type(self.network).__name__),
+            dim=self.space.dim,
+            measures=describe_measures(measures) or "nothing",
+            calibration=told,
         )
-        tag, tags = self._pipeline(), ["hyperspherical-prototypes"]
-        data = (
-            _hub().ModelCardData(library_name="hyperproto", pipeline_tag=tag, tags=tags).to_yaml()
-        )
-        return f"---\n{data}\n---\n\n{text}" + "".join(map(self._task, self.space.tasks))
+        return text + "".join(map(self._task, self.space.tasks))
 
     def _pipeline(self) -> str | None:
         """Return what the Hub calls such a model: only where it has one task, and says what its
@@ -153,24 +159,25 @@ class HubModel:
         """
         if self.record.preprocessing is None or len(self.space.tasks) > 1:
             return None
-        stored, (task,) = run_preprocessing(self.record), self.space.tasks.values()
+        encoder, (task,) = encoder_of(run_preprocessing(self.record)), self.space.tasks.values()
         inputs = "image"
-        if isinstance(stored, TablePreprocessing):
-            inputs = "text" if stored.encoder.columns[0].kind == "text" else "tabular"
-        name = f"{inputs}-{'classification' if task.reads == 'index' else 'regression'}"
+        if encoder is not None:
+            inputs = "text" if encoder.columns[0].kind == "text" else "tabular"
+        name = f"{inputs}-{'regression' if task.reads == 'number' else 'classification'}"
         return name if name in PIPELINES else None
 
     def _task(self, name: str) -> str:
+        """Return what the card says about a task."""
         task, placed = self.space.tasks[name], by_name(self.space.prototypes).get(name)
-        if task.reads != "index":
-            return f"\n## Task `{name}`\n\nA number: {task.describe()}.\n"
-        names = [json.dumps(label, ensure_ascii=False) for label in task.names or ()]
-        listed = ", ".join(names[:MOST_NAMES] + ["..."] * (len(names) > MOST_NAMES))
-        text = f"\n## Task `{name}`\n\n{task.num_classes} classes{listed and ': ' + listed}.\n"
-        certificate = placed and json.dumps(placed.certificate.to_dict(), indent=2)
-        return text + (
-            f"\nCertificate of the prototypes:\n\n```json\n{certificate}\n```\n" if placed else ""
-        )
+        about = f"A number: {task.describe()}"
+        if task.reads != "number":
+            names = [json.dumps(label, ensure_ascii=False) for label in task.names or ()]
+            listed = ", ".join(names[:MOST_NAMES] + ["..."] * (len(names) > MOST_NAMES))
+            about = f"{len(names) or task.num_classes} classes{listed and ': ' + listed}"
+        text = f"\n## Task `{name}`\n\n{about}.\n"
+        if placed is None:
+            return text
+        return text + CERTIFICATE.format(json.dumps(placed.certificate.to_dict(), indent=2))
 
 
 def _hub() -> Any:

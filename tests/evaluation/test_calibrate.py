@@ -1,5 +1,6 @@
 import json
 import shutil
+from functools import partial
 
 import numpy as np
 import pytest
@@ -205,25 +206,28 @@ def test_a_calibration_is_read_with_infinity_as_null():
 
 def test_mistakes_get_a_sentence(table, image_run, tmp_path):
     folder, data = table
-    with pytest.raises(ValueError, match="`coverage` must be less than 1; got 90"):
-        calibrate_run(folder, data, coverage=90)
-    with pytest.raises(ValueError, match="Data to calibrate on must have targets; got none"):
-        calibrate_run(folder, (torch.zeros(3, 2), {}))
-    with pytest.raises(
-        FileNotFoundError, match="must be a folder of images, or a table; got nothing"
+    blobs, space = make_blobs(20), hp.Space(3, hp.Range(-5, 5))
+    fit = partial(fit_calibration, make_network(), space)
+    missing = torch.full((20,), torch.nan)
+    for refused, argument, got in (
+        (lambda: calibrate_run(folder, data, coverage=90), "coverage", "90"),
+        (
+            lambda: calibrate_run(folder, (torch.zeros(3, 2), {})),
+            "Data to calibrate on",
+            "none",
+        ),
+        (
+            lambda: evaluate_run(folder, data, unknown=tmp_path / "none"),
+            f'"{tmp_path / "none"}"',
+            "nothing",
+        ),
+        (lambda: fit((blobs.inputs, blobs.targets["size"]), reject=0.1), "reject", 0.1),
+        (lambda: fit((blobs.inputs, missing)), "Data to calibrate on", "none"),
     ):
-        evaluate_run(folder, data, unknown=tmp_path / "none")
+        with pytest.raises((ValueError, FileNotFoundError)) as info:
+            refused()
+        assert (info.value.argument, info.value.got) == (argument, got)
     assert not (folder / "calibration.json").exists()
-    blobs = make_blobs(20)
-    numbers = (blobs.inputs, blobs.targets["size"])
-    space = hp.Space(3, hp.Range(-5, 5))
-    with pytest.raises(
-        ValueError, match="`reject` must be left out where all tasks are numbers; got 0.1"
-    ):
-        fit_calibration(make_network(), space, numbers, reject=0.1)
-    missing = (blobs.inputs, torch.full((20,), torch.nan))
-    with pytest.raises(ValueError, match='must have labels for "target"; got none'):
-        fit_calibration(make_network(), space, missing)
 
 
 def test_missing_labels_do_not_count_and_one_unnamed_task_is_called_target():

@@ -9,6 +9,7 @@ import hyperproto as hp
 from hyperproto._core.errors import require
 from hyperproto.codes.certificate import polygon
 from hyperproto.report import SphereView, draw_sphere, write_sphere_page
+from hyperproto.report.pages import CLASS_COLORS
 from hyperproto.report.sphere_view import _figure
 
 
@@ -65,7 +66,12 @@ def test_the_page_carries_everything_it_needs(tmp_path):
 
 def test_the_legend_has_a_cloud_for_each_class_and_all_points_are_in_one():
     view = make_view()
-    clouds = [trace for trace in _figure(view)["data"] if "customdata" in trace]
+    traces = _figure(view)["data"]
+    clouds = [trace for trace in traces if "customdata" in trace]
+    legend = traces[-3:]  # switches the clouds, and keeps its colors whatever theirs are
+    assert [entry["legendgroup"] for entry in legend] == [cloud["legendgroup"] for cloud in clouds]
+    assert [entry["marker"]["color"] for entry in legend] == list(CLASS_COLORS[:3])
+    assert not any("coloraxis" in entry["marker"] for entry in legend)
     assert [trace["name"] for trace in clouds] == ["a", "&lt;b&gt;", "c"]
     assert sorted(i for trace in clouds for i in trace["customdata"]) == list(range(70))
     for index, trace in enumerate(clouds):

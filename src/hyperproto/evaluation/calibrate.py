@@ -1,7 +1,6 @@
 """Fit the confidence of a network, and keep it in the folder of a run as ``calibration.json``."""
 
 from functools import partial
-from typing import Any
 
 from torch import nn
 
@@ -25,7 +24,7 @@ from hyperproto.training.load import CALIBRATION
 
 def calibrate_run(
     run: AnyRun,
-    data: Any = None,
+    data: object = None,
     *,
     coverage: float = COVERAGE,
     reject: float | None = None,
@@ -79,7 +78,7 @@ def calibrate_run(
 def fit_calibration(
     network: nn.Module,
     space: TaskSpace,
-    data: Any,
+    data: object,
     *,
     coverage: float = COVERAGE,
     reject: float | None = None,
@@ -98,13 +97,16 @@ def fit_calibration(
         if UNKNOWN in (task.names or ()):
             rule = f'have no class called "{UNKNOWN}", the prediction of {arg("reject")}'
             raise InputError(f'Task "{name}"', rule, advice="Rename the class.")
+    known = [*before, *numeric(space.tasks)]
+    if not known:
+        raise InputError("A run to calibrate", "have classes or a number", "neither")
     z, targets = collect_outputs(network, space, data, batch_size=batch_size)
     if not targets:
         raise InputError("Data to calibrate on", "have targets", "none")
     heads, tasks = space.named_heads(), dict[str, TaskCalibration]()
     measures: dict[str, float] = {}
     examples = 0
-    for name in [*before, *numeric(space.tasks)]:
+    for name in known:
         outputs = TaskOutputs.of(heads[name], z, targets[name]).labeled()
         if not len(outputs.targets):
             raise InputError("Data to calibrate on", f'have labels for "{name}"', "none")

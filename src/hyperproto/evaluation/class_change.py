@@ -5,10 +5,10 @@ how good it is now.
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from hyperproto._core.checks import names_or_numbers
-from hyperproto._core.files import plain, write_json
+from hyperproto._core.files import Plain, plain, write_json
 from hyperproto.data.source import Split
 from hyperproto.evaluation.class_examples import NEW_CLASSES, SphereRun, store_model
 from hyperproto.prototypes import Prototypes
@@ -63,7 +63,7 @@ class ClassChange:
             return None
         return self.old_before - self.old_after
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Plain:
         """Return plain values for JSON."""
         return plain({"format": FORMAT, **asdict(self)})
 

@@ -12,9 +12,9 @@ from torch import Tensor, nn
 
 from hyperproto._core.checks import check_integer, check_names, choose
 from hyperproto._core.errors import InputError, InputTypeError, arg
-from hyperproto._core.files import as_path, write_json, write_json_lines
+from hyperproto._core.files import Plain, as_path, write_json, write_json_lines
 from hyperproto._core.folders import filling
-from hyperproto.data import Arrays, Examples, Split, as_examples
+from hyperproto.data import Arrays, Split, as_examples
 from hyperproto.data.source import draw_rows, select
 from hyperproto.evaluation.run_data import open_run
 from hyperproto.models import FeatureBackbone
@@ -77,7 +77,7 @@ def open_sphere(model: AnyModel, task: str | None) -> SphereRun:
     return SphereRun(run if isinstance(run, Run) else Run(network, space), space, chosen)
 
 
-def store_model(run: Run, before: Run, report: dict[str, Any]) -> None:
+def store_model(run: Run, before: Run, report: Plain) -> None:
     """Write the folder of a run that was made from another without training, and a report."""
     assert run.folder is not None
     described = describe_run(
@@ -106,7 +106,7 @@ def with_prototypes(
     prototypes: Prototypes,
     former: Sequence[int],
     *,
-    labels: Any = None,
+    labels: object = None,
 ) -> Space:
     """Return a space like this one whose task ``task`` has other prototypes; the others keep
     theirs. ``labels`` are its classes where they are no strings.
@@ -122,7 +122,7 @@ def with_prototypes(
 
 
 def new_classes(
-    old: Prototypes, labels: Any, names: Sequence[str] | None
+    old: Prototypes, labels: object, names: Sequence[str] | None
 ) -> tuple[str, ...] | tuple[int, ...]:
     """Return the new classes in their order, by name, or by ids that count on where the old ones
     have no names.
@@ -145,7 +145,9 @@ def new_classes(
     return tuple(range(old.num_classes, max(last, old.num_classes) + 1))
 
 
-def new_examples(model: SphereRun, classes: Sequence[str | int], inputs: Any, labels: Any) -> Split:
+def new_examples(
+    model: SphereRun, classes: Sequence[str | int], inputs: object, labels: object
+) -> Split:
     """Return examples of new classes, by name or by ids that count on, with labels of every other
     task missing.
     """
@@ -182,8 +184,9 @@ def _as_inputs(inputs: Any, run: Run) -> Tensor:
     Where a network is frozen they are the features of images: only its last layers learn new
     classes, too.
     """
-    if isinstance(inputs, list | tuple) and inputs and isinstance(inputs[0], str | Path):
-        inputs = _read_files(inputs, run.folder)
+    match inputs:
+        case [str() | Path(), *_]:
+            inputs = _read_files(inputs, run.folder)
     tensor, network = torch.as_tensor(inputs), run.network
     weight = next(network.parameters(), tensor)
     if tensor.is_floating_point() and weight.is_floating_point():
@@ -202,18 +205,18 @@ def _read_files(paths: Sequence[str | Path], folder: Path | None) -> Tensor:
         advice = "A run's folder says how images are prepared."
         rule = "be numbers for a model that has no folder"
         raise InputTypeError("inputs", rule, "paths", advice)
-    data: Examples = open_run(folder).read_unlabeled([as_path(path) for path in paths])[0]
+    data = open_run(folder).read_unlabeled([as_path(path) for path in paths])[0]
     (found, _) = next(data.batches([torch.arange(len(data))]))
     return found
 
 
-def in_memory(data: Any, name: str, run: Run) -> Split | None:
+def in_memory(data: object, name: str, run: Run) -> Split | None:
     """Return examples that are in memory, as the network takes them; a split, and None, as they
     are.
     """
-    if data is None or isinstance(data, Split):
-        return data
     match data:
+        case None | Split():
+            return data
         case [[*files], targets]:
             data = _as_inputs(files, run), targets
     dataset = as_examples(data, name=name)

@@ -1,15 +1,15 @@
 """Examine a stored run: its files, and what its network says about its data."""
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any, get_args
+from typing import get_args
 
 import torch
 from torch import nn
 
 from hyperproto._core.errors import HyperprotoError
-from hyperproto._core.files import plain
-from hyperproto.data import Arrays, ImageData, Source
+from hyperproto._core.files import Plain, plain
+from hyperproto.data import Examples, Source
 from hyperproto.data.giveaway import find_giveaways
 from hyperproto.evaluation.findings import (
     FROM_DATA,
@@ -46,7 +46,7 @@ class Examination:
     measures: dict[str, float] = field(default_factory=dict)
     baseline: dict[str, float] = field(default_factory=dict)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Plain:
         """Return plain values for JSON: None for what is not a number."""
         values = {**vars(self), "findings": [asdict(finding) for finding in self.findings]}
         return plain(values | {"problem": None if self.problem is None else str(self.problem)})
@@ -62,7 +62,7 @@ def examine_run(run: AnyRun, data: str | Path | Source | None = None) -> Examina
         Data to check outputs on (default: the run's own). Where there is none, only the run's files
         are checked.
     """
-    folder = run.record.folder if isinstance(run, OpenRun) else Path(run)
+    folder = Path(run)
     problem: HyperprotoError | OSError | None = None
     try:
         evidence = _gather(open_run(run), data)
@@ -70,51 +70,51 @@ def examine_run(run: AnyRun, data: str | Path | Source | None = None) -> Examina
         if data is not None and (folder / "last.safetensors").is_file():
             raise
         problem = error
-        space = (
-            run.space if isinstance(run, OpenRun) else rebuild(folder, network=nn.Identity()).space
-        )
-        evidence = Evidence(read_run(folder), space)
+        built = run if isinstance(run, OpenRun) else rebuild(folder, network=nn.Identity())
+        evidence = Evidence(read_run(folder), built.space)
     checks = FROM_FILES | (FROM_DATA if evidence.splits else {})
     findings = [finding for check in checks.values() for finding in check(evidence)]
     findings.sort(key=lambda finding: get_args(Severity).index(finding.severity))
-    unchecked = () if evidence.splits else tuple(FROM_DATA)
-    about: dict[str, Any] = {}
-    for split in evidence.splits[-1:]:
-        measures, baseline = (
-            evidence.measure(split),
-            baseline_metrics(evidence.space, split.targets),
-        )
-        about = {"part": split.name, "measures": measures, "baseline": baseline}
-    return Examination(str(folder), tuple(findings), tuple(checks), unchecked, problem, **about)
+    found = Examination(
+        str(folder),
+        tuple(findings),
+        tuple(checks),
+        () if evidence.splits else tuple(FROM_DATA),
+        problem,
+    )
+    if not evidence.splits:
+        return found
+    last = evidence.splits[-1]
+    baseline = baseline_metrics(evidence.space, last.targets)
+    return replace(found, part=last.name, measures=evidence.measure(last), baseline=baseline)
 
 
-def _gather(run: OpenRun, data: Any) -> Evidence:
+def _gather(run: OpenRun, data: str | Path | Source | None) -> Evidence:
     """Return the outputs on the training split and, where there is one, the test split."""
     source = data if isinstance(data, Source) else run.read_source(data, split="train")
-    names = ["train", "test"] if source.test is not None else ["train"]
-    parts = {name: run.read(source, split=name, unseen="missing").data for name in names}
-    outputs = (split_outputs(name, run.network, run.space, part) for name, part in parts.items())
-    return Evidence(run.record, run.space, tuple(outputs), tuple(find_giveaways(source)))
+    outputs = tuple(
+        split_outputs(
+            name, run.network, run.space, run.read(source, split=name, unseen="missing").data
+        )
+        for name in ("train", "test")
+        if name == "train" or source.test is not None
+    )
+    return Evidence(run.record, run.space, outputs, tuple(find_giveaways(source)))
 
 
 def split_outputs(
-    name: str,
-    network: nn.Module,
-    space: TaskSpace,
-    data: Arrays | ImageData,
-    *,
-    most: int = 4096,
+    name: str, network: nn.Module, space: TaskSpace, data: Examples, *, most: int = 4096
 ) -> SplitOutputs:
     """Run a network over at most ``most`` examples, spread evenly over the data, which may be
     sorted by class.
     """
-    rows = (
-        torch.linspace(0, len(data) - 1, min(most, len(data)), dtype=torch.float64).round().long()
-    )
+    count = min(most, len(data))
+    rows = torch.linspace(0, len(data) - 1, count, dtype=torch.float64).round().long()
     z, targets = collect_outputs(network, space, data, rows=rows)
     usable = z.isfinite().all(dim=1) & (z.abs().amax(dim=1) > torch.finfo(z.dtype).tiny)
     predictions = {}
-    for task, predicted in by_name(space.predict(z[usable])).items():
-        predictions[task] = predicted.new_full((len(z),), space.tasks[task].missing)
-        predictions[task][usable] = predicted
+    for task, found in by_name(space.predict(z[usable])).items():
+        missing = space.tasks[task].missing
+        predictions[task] = found.new_full((count, *found.shape[1:]), missing)
+        predictions[task][usable] = found
     return SplitOutputs(name, z, predictions, targets)

@@ -5,14 +5,14 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from itertools import starmap
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
 from hyperproto._core.checks import check_integer, names_or_numbers
 from hyperproto._core.errors import InputError, MissingDataError
-from hyperproto._core.files import plain
+from hyperproto._core.files import Plain, plain
 from hyperproto.data.source import Unseen
 from hyperproto.evaluation.confidence import (
     ConfidenceReport,
@@ -26,7 +26,6 @@ from hyperproto.metrics import (
     count_classes,
     error_quantiles,
     measure_open_set,
-    most_likely,
     top_accuracy,
 )
 from hyperproto.spaces import TaskSpace
@@ -148,7 +147,7 @@ class Evaluation:
     unknown: dict[str, dict[str, float]] = field(default_factory=dict)
     predicted: Predicted | None = field(default=None, repr=False, compare=False)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Plain:
         """Return plain values for JSON: None for what is not a number."""
         values = plain(asdict(replace(self, predicted=None)))
         return {name: value for name, value in values.items() if name != "predicted"}
@@ -156,14 +155,14 @@ class Evaluation:
 
 def evaluate_run(
     run: AnyRun,
-    data: Any = None,
+    data: object = None,
     *,
     split: str | None = None,
     unseen: Unseen = "error",
     skip_corrupt: bool = False,
     pairs: int = 10,
     batch_size: int | None = None,
-    unknown: Any = None,
+    unknown: object = None,
 ) -> Evaluation:
     """Measure a stored run: every example once, values beyond the bounds scored as they are.
 
@@ -247,7 +246,7 @@ def _whole_metrics(
     }
 
 
-def _unknown_data(run: OpenRun, given: Any, skip_corrupt: bool) -> Any:
+def _unknown_data(run: OpenRun, given: object, skip_corrupt: bool) -> object:
     """Return inputs of none of the classes as the network takes them."""
     if not indexed(run.space.tasks):
         rule = "be left out where all tasks are numbers: only classes can be unknown"
@@ -271,17 +270,13 @@ def report_task(
     assert targets is not None
     task.check_scored(targets, "targets")
     targets = task.aligned(targets, predicted)
-    if task.reads == "index":
-        targets = most_likely(targets).long()
-    labels = int(task.present(targets).sum())
-    known: Any = {"labels": labels, "missing": len(targets) - labels}
+    labels, confidence = int(task.present(targets).sum()), None
     if calibration is not None:
-        known["confidence"] = calibration.report(predictions.confidence, predicted, targets)
+        confidence = calibration.report(predictions.confidence, predicted, targets)
+    report = TaskReport(labels=labels, missing=len(targets) - labels, confidence=confidence)
     if task.reads == "index":
-        return _report_classes(task, predictions, targets, pairs, known)
-    if task.reads == "number":
-        return _report_range(task, predicted, targets, known)
-    return TaskReport(**known)
+        return _report_classes(task, predictions, targets, pairs, report)
+    return _report_range(task, predicted, targets, report) if task.reads == "number" else report
 
 
 def measure_unknown(known: TaskPredictions, unknown: TaskPredictions) -> dict[str, float]:
@@ -314,7 +309,7 @@ def _report_classes(
     predictions: TaskPredictions,
     labels: Tensor,
     pairs: int,
-    known: Any,
+    report: TaskReport,
 ) -> ClassReport:
     """Measure ids of classes, shape (n,), by those that are true."""
     predicted, top, accuracy = predictions.predicted, predictions.top, math.nan
@@ -331,11 +326,11 @@ def _report_classes(
             Pair(names[true], names[wrong], n, n / int(support[true]))
             for true, wrong, n in confusion_pairs(predicted, labels, most=pairs)
         ),
-        **known,
+        **vars(report),
     )
 
 
-def _report_range(task: Task, predicted: Tensor, values: Tensor, known: Any) -> RangeReport:
+def _report_range(task: Task, predicted: Tensor, values: Tensor, report: TaskReport) -> RangeReport:
     """Measure numbers, shape (n,), by those that are true."""
     present, (low, high) = task.present(values), task.bounds
     there = values[present].double()
@@ -349,5 +344,5 @@ def _report_range(task: Task, predicted: Tensor, values: Tensor, known: Any) -> 
         },
         bias=float((predicted[present].double() - there).mean()),
         beyond=float(((there < low) | (there > high)).double().mean()),
-        **known,
+        **vars(report),
     )

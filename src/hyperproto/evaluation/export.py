@@ -1,7 +1,6 @@
 """Export a stored run: its network, its space, and the calibration of its confidence."""
 
 from pathlib import Path
-from typing import Any
 
 from hyperproto._core.arrays import read_npy
 from hyperproto._core.errors import InputError, arg
@@ -10,7 +9,7 @@ from hyperproto.export import Exported, export_model
 
 
 def export_run(
-    run: AnyRun, output: str | Path, data: Any = None, *, overwrite: bool = False
+    run: AnyRun, output: str | Path, data: object = None, *, overwrite: bool = False
 ) -> Exported:
     """Write a stored run as a folder that predicts without torch, and compare the two on real
     inputs.
@@ -27,25 +26,22 @@ def export_run(
     run = open_run(run)
     record, calibration = run.record, run.calibration
     preprocessing = None if record.preprocessing is None else run_preprocessing(record)
+    path = Path(data) if isinstance(data, str | Path) else None
     if data is None and record.spec is not None:
         source = run.read_source()
         preprocessing = preprocessing or source.preprocessing
-        inputs: Any = (source.test or source.train).inputs
-    elif isinstance(data, str | Path) and preprocessing is not None:
-        inputs, _ = unlabeled(record, preprocessing, [Path(data)])
+        inputs: object = (source.test or source.train).inputs
+    elif path is not None and preprocessing is not None:
+        inputs, _ = unlabeled(record, preprocessing, [path])
     elif data is not None:
-        inputs = read_npy(Path(data)) if isinstance(data, str | Path) else data
+        inputs = data if path is None else read_npy(path)
     else:
         rule = (
             "be given for a run that does not know its data: inputs to compare torch and "
             "onnxruntime on"
         )
-        raise InputError(
-            "data",
-            rule,
-            "none",
-            f"{arg('data', 'rows.npy')}, or run.export(folder, inputs) in Python.",
-        )
+        advice = f"{arg('data', 'rows.npy')}, or run.export(folder, inputs) in Python."
+        raise InputError("data", rule, "none", advice)
     best = record.best if run.which == "best" else None
     measures = record.metrics if best is None else best["valid"]
     return export_model(

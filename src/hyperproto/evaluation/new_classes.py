@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from hyperproto._core.checks import check_directions, check_integer, choose
 from hyperproto._core.errors import InputError
+from hyperproto._core.files import Plain
 from hyperproto.data.source import Split, join
 from hyperproto.defaults import REPLAY_PER_CLASS, choose_new_class_settings
 from hyperproto.evaluation.class_change import Changed, report_change
@@ -40,16 +41,16 @@ NO_DIRECTION = 1e-6  # a mean of unit vectors shorter than this has none
 
 def add_classes(
     run: AnyModel,
-    inputs: Any = None,
-    labels: Any = None,
+    inputs: object = None,
+    labels: object = None,
     *,
     how: Literal["auto", "mean", "train", "prior"] = "auto",
     names: Sequence[str] | None = None,
     prior: object | None = None,
-    replay: Any = None,
+    replay: object = None,
     replay_per_class: int = REPLAY_PER_CLASS,
-    old_valid: Any = None,
-    new_valid: Any = None,
+    old_valid: object = None,
+    new_valid: tuple[object, object] | None = None,
     task: str | None = None,
     seed: int = 0,
     folder: str | Path | None = None,
@@ -140,7 +141,7 @@ def remove_classes(
     run: AnyModel,
     classes: Sequence[str] | Sequence[int],
     *,
-    old_valid: Any = None,
+    old_valid: object = None,
     task: str | None = None,
     folder: str | Path | None = None,
 ) -> Changed:
@@ -220,7 +221,7 @@ def _new_points(
     return push_apart(points, old.vectors), "moved apart from the mean of examples"
 
 
-def _train(model: Run, changed: Run, data: Split, settings: dict[str, Any]) -> Run:
+def _train(model: Run, changed: Run, data: Split, settings: Plain) -> Run:
     """Train a copy of a model's network in the space of ``changed``; what was cut off in its folder
     is resumed.
     """
@@ -281,7 +282,7 @@ def _check_arguments(
     examples: Split | None,
     prior: object | None,
     replay: Split | None,
-    settings: dict[str, Any],
+    settings: Plain,
 ) -> None:
     """Refuse arguments that a way lacks, or that have no part in it."""
     if how != "prior" and examples is None:

@@ -3,18 +3,18 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
 from hyperproto._core.checks import check_integer, names_or_numbers
-from hyperproto._core.files import as_path
+from hyperproto._core.files import Plain, as_path
 from hyperproto._core.processes import own_device
 from hyperproto.defaults import INFERENCE_BATCH_SIZE
 from hyperproto.evaluation.confidence import Confidence, TaskCalibration, TaskOutputs
 from hyperproto.evaluation.run_data import AnyRun, open_run
+from hyperproto.metrics import most_likely
 from hyperproto.runtime.predictor import check_one_source, describe_classes
 from hyperproto.spaces import TaskSpace
 from hyperproto.spaces.output_space import by_name
@@ -63,7 +63,7 @@ class TaskPredictions:
 def collect_outputs(
     network: nn.Module,
     space: TaskSpace,
-    data: Any,
+    data: object,
     *,
     batch_size: int = INFERENCE_BATCH_SIZE,
     rows: Tensor | None = None,
@@ -91,7 +91,7 @@ def collect_outputs(
 def predict_split(
     network: nn.Module,
     space: TaskSpace,
-    data: Any,
+    data: object,
     *,
     batch_size: int = INFERENCE_BATCH_SIZE,
     top: int = 5,
@@ -130,8 +130,11 @@ def predict_split(
             add_terms(sums, measure(space, predictions, true))
         for name, head in heads.items():
             found = _describe_batch(head, z[rows], predictions[name], top, fitted.get(name))
-            target = true[name].cpu() if name in true else None
-            parts[name].append(replace(found, targets=target))
+            if name in true:
+                is_class = head.task.reads == "index"
+                target = most_likely(true[name]) if is_class else true[name]
+                found = replace(found, targets=target.cpu())
+            parts[name].append(found)
     return {name: TaskPredictions.join(found) for name, found in parts.items()}, mean_terms(sums)
 
 
@@ -168,7 +171,7 @@ class FilePredictions:
         Images that cannot be read and were left out.
     """
 
-    rows: list[dict[str, Any]]
+    rows: list[Plain]
     skipped: tuple[Path, ...] = ()
 
 
@@ -212,11 +215,11 @@ def predict_files(
     return FilePredictions(rows, getattr(data, "skipped", ()))
 
 
-def _describe(space: TaskSpace, name: str, predictions: TaskPredictions) -> list[Any]:
+def _describe(space: TaskSpace, name: str, predictions: TaskPredictions) -> Sequence[object]:
     """Return what :class:`FilePredictions` says about one task, row by row."""
     task, confidence = space.tasks[name], predictions.confidence
     if predictions.top is None or predictions.top_scores is None:
-        values: list[Any] = task.decode(predictions.predicted.numpy()).tolist()
+        values = task.decode(predictions.predicted.numpy()).tolist()
         if confidence.intervals is None:
             return values
         ends = confidence.intervals.tolist()

@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import torch
 from torch import Tensor, nn
@@ -16,7 +16,14 @@ from torch import Tensor, nn
 from hyperproto._core.checks import choose
 from hyperproto._core.errors import InputError, InputTypeError, MissingDataError, arg
 from hyperproto._core.files import Plain, read_json
-from hyperproto.data import Arrays, ImageData, ImageFiles, Source, Split, training_data
+from hyperproto.data import (
+    Examples,
+    ImageFiles,
+    Source,
+    Split,
+    as_examples,
+    training_data,
+)
 from hyperproto.data.preprocessing import (
     Preprocessing,
     TablePreprocessing,
@@ -43,13 +50,15 @@ from hyperproto.training.load import CALIBRATION
 class RunData(NamedTuple):
     """Data for a run: their name, the name of the split, and that split as the network takes it.
 
-    ``source`` is where they are from, None where they were prepared already.
+    ``source`` is where they are from, None where they were prepared already; ``origin`` is the table
+    and which of its rows they are, where they are rows of one.
     """
 
     name: str
     split: str
-    data: Any
-    source: Source | None
+    data: Examples
+    source: Source | None = None
+    origin: tuple[Path, Tensor] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,6 +77,9 @@ class OpenRun:
     which: str
     network: nn.Module
     space: TaskSpace
+
+    def __fspath__(self) -> str:
+        return str(self.record.folder)
 
     @property
     def batch_size(self) -> int:
@@ -102,7 +114,7 @@ class OpenRun:
 
     def read(
         self,
-        data: Any = None,
+        data: object = None,
         *,
         split: str | None = None,
         unseen: Unseen = "error",
@@ -117,14 +129,14 @@ class OpenRun:
         elif isinstance(data, Source):
             source = data
         else:
-            return RunData("data", split or "all", data, None)
+            return RunData("data", split or "all", as_examples(data, name="data"))
         name = split or ("all" if source.test is None else "test")
         chosen, spec = _choose_split(source, name), self.record.spec
         targets = _match_targets(chosen.targets, source.targets, self.space.tasks, unseen)
         skip_corrupt |= spec is not None and spec.data.skip_corrupt  # as it was trained
         preprocessing = run_preprocessing(self.record, source)
         prepared = _prepare(Split(chosen.inputs, targets), preprocessing, skip_corrupt)
-        return RunData(source.name, name, prepared, source)
+        return RunData(source.name, name, prepared, source, chosen.origin)
 
     def read_source(
         self, path: str | Path | None = None, *, split: str | None = None, unseen: Unseen = "error"
@@ -164,7 +176,7 @@ class OpenRun:
 
     def read_unlabeled(
         self, paths: Iterable[Path], *, texts: Sequence[str] = (), skip_corrupt: bool = False
-    ) -> tuple[Arrays | ImageData, list[Plain]]:
+    ) -> tuple[Examples, list[Plain]]:
         """Return inputs without targets, prepared as the run's training data was, and where each
         came from.
 
@@ -227,7 +239,7 @@ def _choose_split(source: Source, name: str) -> Split:
     return join(source.train, source.test)
 
 
-def _prepare(split: Split, preprocessing: Preprocessing, skip_corrupt: bool) -> Arrays | ImageData:
+def _prepare(split: Split, preprocessing: Preprocessing, skip_corrupt: bool) -> Examples:
     with warnings.catch_warnings():  # `skipped` says so
         warnings.filterwarnings("ignore", message=".* cannot be read and are left out")
         return training_data(split, preprocessing, skip_corrupt=skip_corrupt)

@@ -5,11 +5,10 @@ import os
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
 
 from hyperproto._core.checks import choose
 from hyperproto._core.errors import HyperprotoError, MissingDataError
-from hyperproto._core.files import as_path, plain, read_records
+from hyperproto._core.files import Plain, as_path, plain, read_records
 from hyperproto.tasks.task import higher_is_better
 from hyperproto.training import RunRecord, read_run
 from hyperproto.training.run import EpochTime
@@ -45,12 +44,12 @@ class RunRow:
     space: str = ""
     epochs: int = 0
     total_epochs: int = 0
-    last: dict[str, Any] = field(default_factory=dict)
-    best: dict[str, Any] = field(default_factory=dict)
+    last: Plain = field(default_factory=dict)
+    best: Plain = field(default_factory=dict)
     seconds: float = 0.0
     reason: str = ""
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Plain:
         """Return plain values for JSON."""
         return plain(asdict(self))
 
@@ -73,8 +72,8 @@ def sort_runs(rows: list[RunRow], by: str) -> list[RunRow]:
     it, at the end.
     """
     measures = dict.fromkeys(name for row in rows for name in row.last)
-    choose(by, {"name": 0, "seconds": 0, **measures}, what="order of runs")
-    if by in ("name", "seconds"):
+    choose(by, {"name": None, "seconds": None, **measures}, what="order of runs")
+    if by not in measures:
         return sorted(rows, key=lambda row: getattr(row, by))
     sign = -1 if higher_is_better(by) else 1
     return sorted(rows, key=lambda row: sign * row.last.get(by, sign * math.inf))
@@ -92,22 +91,21 @@ def _find(root: Path) -> Iterator[Path]:
 
 def _row(folder: Path, name: str) -> RunRow:
     try:
-        return _describe(read_run(folder), name)
+        return describe_record(read_run(folder), name)
     except (HyperprotoError, OSError) as error:
-        return RunRow(name, "damaged", reason=str(error))
+        reason = str(error)
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-        return RunRow(
-            name,
-            "damaged",
-            reason=f"its files are not as expected ({type(error).__name__}: {error})",
-        )
+        reason = f"its files are not as expected ({type(error).__name__}: {error})"
+    return RunRow(name, "damaged", reason=reason)
 
 
-def _describe(record: RunRecord, name: str) -> RunRow:
+def describe_record(record: RunRecord, name: str = "") -> RunRow:
+    """Return what the files of a run say about it."""
     network, space, best = record.config["network"], record.config["space"], record.best
     data = f"{int(record.config['data']['train']):,} examples"
     if record.spec is not None:
         data = f"{record.spec.data.reader} {Path(record.spec.data.path).name}".strip()
+    times = read_records(EpochTime, record.folder / "times.jsonl")
     return RunRow(
         name=name,
         state="finished" if record.finished else "unfinished",
@@ -118,22 +116,17 @@ def _describe(record: RunRecord, name: str) -> RunRow:
         total_epochs=int(record.settings["epochs"]),
         last=_measures(record.history[-1]["valid"]) if record.history else {},
         best={} if best is None else _measures(best["valid"]),
-        seconds=sum(
-            float(line["seconds"])
-            for line in read_records(EpochTime, record.folder / "times.jsonl")
-        ),
+        seconds=sum(float(line["seconds"]) for line in times),
     )
 
 
-def _measures(stored: dict[str, Any]) -> dict[str, float]:
+def _measures(stored: Plain) -> dict[str, float]:
     """Return the measures that are numbers; files have null for NaN."""
     return {name: float(value) for name, value in stored.items() if value is not None}
 
 
-def _describe_space(space: dict[str, Any]) -> str:
+def _describe_space(space: Plain) -> str:
     """Return kind, dimension and losses of a space, such as "sphere 10, squared cosine"."""
-    is_sphere = space["kind"] == "sphere"
-    losses = [
-        task["loss"]["name"] for task in space["tasks"] if is_sphere and task["task"] == "classes"
-    ]
-    return ", ".join([f"{space['kind']} {int(space['dim'])}", *dict.fromkeys(map(str, losses))])
+    tasks = space["tasks"] if space["kind"] == "sphere" else ()
+    losses = [str(task["loss"]["name"]) for task in tasks if task["task"] == "classes"]
+    return ", ".join([f"{space['kind']} {int(space['dim'])}", *dict.fromkeys(losses)])

@@ -16,14 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hyperproto._core.errors import require
-from hyperproto._core.files import replacing
+from hyperproto._core.files import Plain, replacing
 from hyperproto._version import __version__
 from hyperproto.codes.certificate import Certificate
 from hyperproto.prototypes import Prototypes
 
 HIDDEN = {"visible": False}
 # layout of a plot in three dimensions: no axes and no margins
-SCENE: dict[str, Any] = {
+SCENE: Plain = {
     "margin": {"l": 0, "r": 0, "t": 0, "b": 0},
     "scene": {
         "xaxis": HIDDEN,
@@ -35,28 +35,36 @@ SCENE: dict[str, Any] = {
 }
 # colors that most kinds of color blindness can tell from each other (Okabe and Ito), without black
 CLASS_COLORS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#F0E442")
+HEAD = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{title}</title>
+<style>
+  body {{ margin: 0; font: 15px/1.45 system-ui, sans-serif; color: #222; background: #fff; }}
+</style>
+"""
+
+
+def class_colors(count: int) -> list[str]:
+    """Return a color for each class; they repeat."""
+    return [CLASS_COLORS[index % len(CLASS_COLORS)] for index in range(count)]
 
 
 def write_page(
-    path: str | Path, template: str, title: str, data: Any, parts: Mapping[str, str]
+    path: str | Path, template: str, title: str, data: object, parts: Mapping[str, str]
 ) -> None:
     """Fill a template's ``@PLACEHOLDERS@`` in one pass, so that a name which looks like one stays a
     name.
 
     ``data`` becomes JSON for the page's script; ``parts`` are HTML.
     """
-    head = (
-        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{html.escape(title)}</title>\n<style>"
-        "body { margin: 0; font: 15px/1.45 system-ui, sans-serif; color: #222; background: #fff; }"
-        "</style>\n"
-    )
-    script = json.dumps(data).replace("<", "\\u003c")
+    escaped = html.escape(title)
     filled = {
-        "HEAD": head,
-        "TITLE": html.escape(title),
-        "DATA": script,
+        "HEAD": HEAD.format(title=escaped),
+        "TITLE": escaped,
+        "DATA": json.dumps(data).replace("<", "\\u003c"),
         "VERSION": __version__,
         **parts,
     }
@@ -66,7 +74,7 @@ def write_page(
         temporary.write_text(page, encoding="utf-8")
 
 
-def plot_html(figure: dict[str, Any], *, name: str, script: bool = True, **config: Any) -> str:
+def plot_html(figure: Plain, *, name: str, script: bool = True, **config: bool) -> str:
     """Return a plotly figure as HTML in an element called ``name``; the first of a page carries
     plotly's script.
     """
@@ -92,49 +100,44 @@ def scene_text(name: str) -> str:
     return name.replace("<", "<\u200b")
 
 
-def coordinates(points: NDArray[np.float64]) -> dict[str, list[float | None]]:
-    """Return the columns of points (n, 3) under their axes, rounded for the page; NaN becomes a
-    gap.
-    """
-    return {
-        a: [None if np.isnan(v) else round(float(v), 4) for v in points[:, i]]
-        for i, a in enumerate("xyz")
+def scatter(points: NDArray[np.float64], mode: str, **look: object) -> Plain:
+    """Return points (n, 3) for plotly, rounded for the page; NaN becomes a gap."""
+    columns = points.round(4).T.tolist()
+    axes = {
+        axis: [None if number != number else number for number in column]
+        for axis, column in zip("xyz", columns, strict=True)
     }
+    return {"type": "scatter3d", "mode": mode, **look, **axes}
 
 
-def sphere_grid() -> dict[str, Any]:
+def ball(*, across: int, down: int) -> NDArray[np.float64]:
+    """Return a grid of points on the unit sphere, shape (3, across, down)."""
+    around, below = np.mgrid[0 : 2 * np.pi : across * 1j, 0 : np.pi : down * 1j]
+    flat = np.sin(below)
+    return np.stack([np.cos(around) * flat, np.sin(around) * flat, np.cos(below)])
+
+
+def sphere_grid() -> Plain:
     """Return meridians and parallels of the unit sphere, for plotly, as one line with gaps."""
-    turn = np.linspace(0, 2 * np.pi, 73)
-    circle = np.column_stack([np.cos(turn), np.sin(turn)])
-    gap = np.full((1, 3), np.nan)
-    rings = []
-    for latitude in np.deg2rad(np.arange(-60, 61, 30)):
-        rings += [
-            np.column_stack([circle * np.cos(latitude), np.full(len(turn), np.sin(latitude))]),
-            gap,
-        ]
-    for longitude in np.deg2rad(np.arange(0, 180, 30)):
-        flat = circle[:, :1] * [np.cos(longitude), np.sin(longitude)]
-        rings += [np.column_stack([flat, circle[:, 1]]), gap]
-    look = {"type": "scatter3d", "mode": "lines", "hoverinfo": "skip", "showlegend": False}
-    return {**look, "line": {"color": "#b8c0c8", "width": 1}, **coordinates(np.concatenate(rings))}
+    parallels = ball(across=73, down=7)[:, :, 1:-1].transpose(2, 1, 0)
+    meridians = ball(across=13, down=37)[:, :-1].transpose(1, 2, 0)
+    lines = [np.vstack([line, np.full(3, np.nan)]) for line in (*parallels, *meridians)]
+    line = {"color": "#b8c0c8", "width": 1}
+    return scatter(np.concatenate(lines), "lines", line=line, hoverinfo="skip", showlegend=False)
 
 
-def sphere_surface() -> dict[str, Any]:
+def sphere_surface() -> Plain:
     """Return a translucent ball for plotly, just inside the unit sphere: what lies behind it is
     pale.
 
     Plotly draws what is translucent last, so it covers points, lines and text on the far side and
     none in front.
     """
-    around, down = np.mgrid[0 : 2 * np.pi : 49j, 0 : np.pi : 25j]
-    ball = 0.985 * np.stack(
-        [np.cos(around) * np.sin(down), np.sin(around) * np.sin(down), np.cos(down)]
-    )
+    grid = 0.985 * ball(across=49, down=25)
     return {
         "type": "surface",
-        **{axis: values.round(3).tolist() for axis, values in zip("xyz", ball, strict=True)},
-        "surfacecolor": np.zeros(around.shape).tolist(),
+        **{axis: values.round(3).tolist() for axis, values in zip("xyz", grid, strict=True)},
+        "surfacecolor": np.zeros(grid.shape[1:]).tolist(),
         "colorscale": [[0, "#f3f5f7"], [1, "#f3f5f7"]],
         "showscale": False,
         "showlegend": False,
@@ -180,15 +183,13 @@ def image_sheet(images: NDArray[np.uint8], columns: int) -> str:
     data address.
     """
     pillow = require("PIL.Image", extra="images", purpose="Showing images in a report")
-    count, height, width = images.shape[:3]
+    (count, height, width), channels = images.shape[:3], images.shape[3:]
     rows = -(-count // columns)
-    cells = np.zeros((rows * columns, *images.shape[1:]), dtype=np.uint8)
+    cells = np.zeros((rows * columns, height, width, *channels), dtype=np.uint8)
     cells[:count] = images
-    sheet = cells.reshape(rows, columns, *images.shape[1:]).swapaxes(1, 2)
+    sheet = cells.reshape(rows, columns, height, width, *channels).swapaxes(1, 2)
+    image = pillow.fromarray(sheet.reshape(rows * height, columns * width, *channels).squeeze())
     buffer = io.BytesIO()
-    image = pillow.fromarray(
-        sheet.reshape(rows * height, columns * width, *images.shape[3:]).squeeze()
-    )
     image.save(buffer, format="PNG", optimize=True)
     return "data:image/png;base64," + base64.b64encode(buffer.getvalue()).decode()
 
@@ -209,6 +210,6 @@ def new_picture(path: str | Path, width: float, height: float) -> Iterator[Any]:
     FigureCanvasAgg(figure)
     yield figure
     # the same bytes every time; names stay text
-    settings: Any = {"svg.hashsalt": "hyperproto", "svg.fonttype": "none"}
-    with mpl.rc_context(settings), replacing(path) as temporary:
+    same = {"svg.hashsalt": "hyperproto", "svg.fonttype": "none"}
+    with mpl.rc_context(same), replacing(path) as temporary:  # type: ignore[arg-type]
         figure.savefig(temporary, format=form, metadata={"Date": None} if form == "svg" else None)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from hyperproto._core.checks import check_integer, names_or_numbers
 from hyperproto._core.errors import InputError
+from hyperproto._core.files import Plain
 from hyperproto.codes.measure import row_blocks
 from hyperproto.priors import Prior
 from hyperproto.prototypes import Prototypes
@@ -22,6 +23,7 @@ NAMED = 400  # classes up to which every name is written; beyond, names come wit
 PLACEMENT_LINE = "#0072B2"
 
 Array = NDArray[np.float64]
+Neighbors = dict[str, list[Any]]
 
 
 def write_placement_page(
@@ -52,9 +54,8 @@ def write_placement_page(
     neighbors = find_neighbors(prototypes, prior, k)
     projection = project(prototypes.vectors.numpy(force=True), min(3, prototypes.dim))
     names = names_or_numbers(prototypes.names, prototypes.num_classes)
-    points = np.pad(
-        projection.points, ((0, 0), (0, 3 - projection.points.shape[1]))
-    )  # a circle lies on the sphere
+    flat = 3 - projection.points.shape[1]  # a circle lies on the sphere
+    points = np.pad(projection.points, ((0, 0), (0, flat)))
     figure = _scene(points, names, sphere=projection.is_exact)
     parts = {
         "FACTS": pages.table_html(pages.prototype_rows(prototypes).items()),
@@ -62,15 +63,12 @@ def write_placement_page(
         "SENTENCE": html.escape(projection.sentence),
         "FIGURE": pages.plot_html(figure, name="placement", scrollZoom=True),
     }
-    data = {
-        "names": names,
-        "points": points.round(4).tolist(),
-        "hasPrior": any(neighbors["prior"]),
-    } | neighbors
+    drawn, has_prior = points.round(4).tolist(), any(neighbors["prior"])
+    data = {"names": names, "points": drawn, "hasPrior": has_prior, **neighbors}
     pages.write_page(path, "placement_page.html", title, data, parts)
 
 
-def find_neighbors(prototypes: Prototypes, prior: Prior | None, k: int) -> dict[str, list[Any]]:
+def find_neighbors(prototypes: Prototypes, prior: Prior | None, k: int) -> Neighbors:
     """Return the k nearest classes of each class by the "prior" and by the "placement", the nearest
     first.
 
@@ -80,31 +78,30 @@ def find_neighbors(prototypes: Prototypes, prior: Prior | None, k: int) -> dict[
     """
     vectors, count = prototypes.vectors.numpy(force=True), prototypes.num_classes
     k = min(check_integer(k, "k", at_least=1), count - 1)
-    if prior is not None and prior.num_classes != count:
+    known = np.zeros(count, dtype=bool) if prior is None else prior.known
+    if len(known) != count:
         raise InputError(
-            "prior", f"be for the {count} classes that were placed", f"one for {prior.num_classes}"
+            "prior", f"be for the {count} classes that were placed", f"one for {len(known)}"
         )
-    in_prior = 0 if prior is None else min(k, int(prior.known.sum()) - 1)
-    neighbors: dict[str, list[Any]] = {"prior": [], "placement": [], "tied": []}
+    in_prior = min(k, int(known.sum()) - 1)
+    neighbors: Neighbors = {"prior": [], "placement": [], "tied": []}
     for block in row_blocks(count, count):
         own = np.arange(block.start, block.stop)
         ids, cosines, tied = nearest(vectors[own] @ vectors.T, own, k)
         neighbors["placement"] += np.stack([ids, cosines.round(3)], axis=2).tolist()
         neighbors["tied"] += tied.tolist()
-        if prior is None or in_prior < 1:
-            neighbors["prior"] += [None] * len(own)
-            continue
-        ids, values, _ = nearest(
-            np.where(prior.known, prior.similarity[own], -np.inf), own, in_prior
-        )
-        near = np.stack([ids, values.round(3)], axis=2).tolist()
+        near: list[Any] = [None] * len(own)
+        if prior is not None and in_prior > 0:
+            similarity = np.where(known, prior.similarity[own], -np.inf)
+            ids, values, _ = nearest(similarity, own, in_prior)
+            near = np.stack([ids, values.round(3)], axis=2).tolist()
         neighbors["prior"] += [
-            pairs if prior.known[i] else None for i, pairs in zip(own, near, strict=True)
+            pairs if known[i] else None for i, pairs in zip(own, near, strict=True)
         ]
     return neighbors
 
 
-def overlap_sentence(neighbors: dict[str, list[Any]]) -> str:
+def overlap_sentence(neighbors: Neighbors) -> str:
     """Return how far the neighbors by the prior and by the placement agree, and how far chance
     would.
     """
@@ -123,38 +120,30 @@ def overlap_sentence(neighbors: dict[str, list[Any]]) -> str:
     )
 
 
-def _scene(points: Array, names: Sequence[str], *, sphere: bool) -> dict[str, Any]:
+def _scene(points: Array, names: Sequence[str], *, sphere: bool) -> Plain:
     """Return data and layout for classes at points (K, 3), with the grid of the sphere where they
     are on it.
 
     The first two traces are the lines that the page's script fills.
     """
-    data: list[dict[str, Any]] = [
-        {
-            "type": "scatter3d",
-            "mode": "lines",
-            "line": {"color": color, "width": width, "dash": dash},
-            "name": name,
-        }
-        | {"hoverinfo": "skip", "showlegend": False, "x": [], "y": [], "z": []}
-        for name, color, width, dash in (
-            ("prior", "#D55E00", 3, "dot"),
-            ("placement", PLACEMENT_LINE, 4, "solid"),
-        )
+    lines = {
+        "prior": {"color": "#D55E00", "width": 3, "dash": "dot"},
+        "placement": {"color": PLACEMENT_LINE, "width": 4, "dash": "solid"},
+    }
+    data = [
+        pages.scatter(points[:0], "lines", line=line, name=name, hoverinfo="skip", showlegend=False)
+        for name, line in lines.items()
     ]
     data += [pages.sphere_grid(), pages.sphere_surface()] if sphere else []
-    cloud = {
-        "type": "scatter3d",
-        "mode": "markers+text" if len(names) <= NAMED else "markers",
-        "text": [pages.scene_text(name) for name in names],
-        "hovertext": [html.escape(name) for name in names],
-        "hoverinfo": "text",
-        "textposition": "top center",
-        "textfont": {"size": 11, "color": PLACEMENT_LINE},
-        "marker": {"size": 4, "color": PLACEMENT_LINE},
-        "customdata": list(range(len(names))),
-    }
-    return {
-        "data": [*data, cloud | pages.coordinates(points)],
-        "layout": pages.SCENE | {"showlegend": False},
-    }
+    cloud = pages.scatter(
+        points,
+        "markers+text" if len(names) <= NAMED else "markers",
+        text=[pages.scene_text(name) for name in names],
+        hovertext=[html.escape(name) for name in names],
+        hoverinfo="text",
+        textposition="top center",
+        textfont={"size": 11, "color": PLACEMENT_LINE},
+        marker={"size": 4, "color": PLACEMENT_LINE},
+        customdata=list(range(len(names))),
+    )
+    return {"data": [*data, cloud], "layout": pages.SCENE | {"showlegend": False}}

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hyperproto._core.errors import InputError
+from hyperproto._core.files import Plain
 from hyperproto.codes.certificate import Certificate
 from hyperproto.report import pages
 from hyperproto.report.projection import nearest
@@ -75,18 +76,17 @@ class SphereView:
 
     @property
     def prototypes_xyz(self) -> NDArray[np.float64]:
-        """The prototypes, on the equator where the pole is that of a range.
-        Shape (num_classes, 3).
+        """The prototypes, on the equator where the pole is that of a range. Shape (num_classes,
+        3).
         """
-        in_plane = self.prototypes.shape[1] == 2
-        return (
-            np.pad(self.prototypes, ((0, 0), (0, 1))) if in_plane else self.prototypes[:, [1, 2, 0]]
-        )
+        if self.prototypes.shape[1] == 2:
+            return np.pad(self.prototypes, ((0, 0), (0, 1)))
+        return self.prototypes[:, [1, 2, 0]]
 
     @property
     def colors(self) -> NDArray[np.str_]:
         """The color of each point's class. Shape (n,)."""
-        return np.array(pages.CLASS_COLORS)[self.labels % len(pages.CLASS_COLORS)]
+        return np.array(pages.class_colors(len(self.names)))[self.labels]
 
 
 def draw_sphere(view: SphereView, path: str | Path, *, title: str = "") -> None:
@@ -94,39 +94,28 @@ def draw_sphere(view: SphereView, path: str | Path, *, title: str = "") -> None:
     or SVG.
     """
     colorings = {} if view.values is None else {f"Colored by {view.value_name}": view.values}
-    with pages.new_picture(path, 5.5 * (1 + len(colorings)), 5.6) as figure:
+    count = 1 + len(colorings)
+    in_front = view.xyz @ viewer_from(ELEVATION, AZIMUTH) > 0
+    with pages.new_picture(path, 5.5 * count, 5.6) as figure:
         if title:
             figure.suptitle(title)
-        in_front = view.xyz @ viewer_from(ELEVATION, AZIMUTH) > 0
-        for place, (about, colors) in enumerate(
-            (colorings | {"Colored by class": view.colors}).items(), start=1
-        ):
-            panel = sphere_panel(figure, 110 + 10 * len(colorings) + place, about)
-            limits: dict[str, Any] = {}
+        every = colorings | {"Colored by class": view.colors}
+        for place, (about, colors) in enumerate(every.items(), start=1):
+            panel = sphere_panel(figure, 100 + 10 * count + place, about)
+            limits: Plain = {}
             if colors is view.values:
                 limits = {"cmap": "viridis", "vmin": colors.min(), "vmax": colors.max()}
-            for side, alpha in (
-                (~in_front, 0.08),
-                (in_front, 0.95),
-            ):  # what lies behind shines through
+            # what lies behind shines through
+            for side, alpha in ((~in_front, 0.08), (in_front, 0.95)):
                 style = {"s": 10, "depthshade": False, "alpha": alpha, "linewidths": 0}
                 cloud = panel.scatter(*view.xyz[side].T, c=colors[side], **limits, **style)
             if limits:
                 figure.colorbar(cloud, ax=panel, shrink=0.6, label=view.value_name, pad=0.02)
-            for index, name in enumerate(view.names):
-                color = pages.CLASS_COLORS[index % len(pages.CLASS_COLORS)]
-                x, y, z = view.prototypes_xyz[index]
-                panel.plot([0, x], [0, y], [0, z], color=color, linewidth=1)
-                panel.text(
-                    1.18 * x,
-                    1.18 * y,
-                    1.18 * z,
-                    name,
-                    color=color,
-                    ha="center",
-                    va="center",
-                    weight="bold",
-                )
+            named = zip(view.names, pages.class_colors(len(view.names)), strict=True)
+            for point, (name, color) in zip(view.prototypes_xyz, named, strict=True):
+                panel.plot(*np.outer(point, [0, 1]), color=color, linewidth=1)
+                look = {"ha": "center", "va": "center", "weight": "bold"}
+                panel.text(*(1.18 * point), name, color=color, **look)
 
 
 def viewer_from(elevation: float, azimuth: float) -> NDArray[np.float64]:
@@ -138,8 +127,7 @@ def viewer_from(elevation: float, azimuth: float) -> NDArray[np.float64]:
 def sphere_panel(figure: Any, position: int, title: str) -> Any:
     """Add an empty sphere: a light grid, no axes."""
     panel = figure.add_subplot(position, projection="3d")
-    across, down = np.mgrid[0 : 2 * np.pi : 37j, 0 : np.pi : 19j]
-    grid = np.cos(across) * np.sin(down), np.sin(across) * np.sin(down), np.cos(down)
+    grid = pages.ball(across=37, down=19)
     panel.plot_wireframe(*grid, color="#999999", linewidth=0.25, alpha=0.5)
     panel.set_box_aspect((1, 1, 1), zoom=1.45)
     panel.set_axis_off()
@@ -153,7 +141,7 @@ def write_sphere_page(view: SphereView, path: str | Path, *, title: str) -> None
     after epoch 2.
     """
     frames = view.frames.round(3)
-    data: dict[str, Any] = {
+    data: Plain = {
         "frames": frames.swapaxes(1, 2).tolist() if len(frames) > 1 else [],
         "epochs": list(range(1, len(frames) + 1)),
         "first": FIRST,
@@ -174,26 +162,29 @@ def write_sphere_page(view: SphereView, path: str | Path, *, title: str) -> None
     pages.write_page(path, "sphere_page.html", title, data, parts)
 
 
-def _figure(view: SphereView) -> dict[str, Any]:
+def _figure(view: SphereView) -> Plain:
     """Describe the plot: one cloud for each class, which the legend switches, the prototypes, and
     the sphere.
     """
     # the sphere first: plotly takes what was drawn last for what is under the pointer
     data = [pages.sphere_surface(), pages.sphere_grid()]
     rows = [np.flatnonzero(view.labels == index) for index in range(len(view.names))]
-    colors = [
-        pages.CLASS_COLORS[index % len(pages.CLASS_COLORS)] for index in range(len(view.names))
-    ]
-    for index, name in enumerate(view.names):
-        marker = {"color": colors[index], "size": 4, "coloraxis": "coloraxis"}
-        cloud = {
-            "type": "scatter3d",
-            "mode": "markers",
-            "hoverinfo": "none",
-            "name": html.escape(name),
-        }
-        points = {"customdata": rows[index].tolist(), **pages.coordinates(view.xyz[rows[index]])}
-        data.append({**cloud, "marker": marker, **points})
+    colors = pages.class_colors(len(view.names))
+    legend = []  # its colors stay those of the classes when the points are colored by a number
+    for name, color, some in zip(view.names, colors, rows, strict=True):
+        about = {"name": html.escape(name), "legendgroup": name}
+        cloud = pages.scatter(
+            view.xyz[some],
+            "markers",
+            hoverinfo="none",
+            showlegend=False,
+            marker={"color": color, "size": 4, "coloraxis": "coloraxis"},
+            customdata=some.tolist(),
+            **about,
+        )
+        data.append(cloud)
+        nowhere = np.full((1, 3), np.nan)
+        legend.append(pages.scatter(nowhere, "markers", marker={"color": color}, **about))
     over = {
         "x": 0.99,
         "xanchor": "right",
@@ -203,59 +194,60 @@ def _figure(view: SphereView) -> dict[str, Any]:
     }
     layout = pages.SCENE | {"showlegend": True, "legend": over}
     if view.values is not None:
-        bar = {
-            "title": {"text": html.escape(view.value_name), "side": "right"},
-            "len": 0.6,
-            "x": 0,
-            "y": 0.4,
-        }
-        layout["coloraxis"] = {"colorscale": "Viridis", "colorbar": bar, "showscale": False}
-        layout["coloraxis"] |= {"cmin": float(view.values.min()), "cmax": float(view.values.max())}
-        ways = {
-            "by class": colors,
-            f"by {view.value_name}": [view.values[some].tolist() for some in rows],
-        }
-        clouds = list(range(FIRST, len(data)))
-        buttons = [
-            {"label": html.escape(label), "method": "update"}
-            | {"args": [{"marker.color": way}, {"coloraxis.showscale": way is not colors}, clouds]}
-            for label, way in ways.items()
-        ]
-        menu = {
-            "type": "buttons",
-            "direction": "right",
-            "x": 0.02,
-            "y": 0.98,
-            "xanchor": "left",
-            "buttons": buttons,
-        }
-        layout["updatemenus"] = [menu]
-    return {"data": [*data, _prototypes(view, colors)], "layout": layout}
+        layout |= _colorings(view, view.values, [view.values[some].tolist() for some in rows])
+    return {"data": [*data, _prototypes(view), *legend], "layout": layout}
 
 
-def _prototypes(view: SphereView, colors: list[str]) -> dict[str, Any]:
+def _colorings(view: SphereView, values: NDArray[np.float64], by_class: list[list[float]]) -> Plain:
+    """Describe the scale of a number, and the buttons that color the clouds by it or by class."""
+    colors = pages.class_colors(len(view.names))
+    ways = {"by class": (colors, False), f"by {view.value_name}": (by_class, True)}
+    clouds = list(range(FIRST, FIRST + len(by_class)))
+    buttons = [
+        {
+            "label": html.escape(label),
+            "method": "update",
+            "args": [{"marker.color": way}, {"coloraxis.showscale": scale}, clouds],
+        }
+        for label, (way, scale) in ways.items()
+    ]
+    title = {"text": html.escape(view.value_name), "side": "right"}
+    menu = {"type": "buttons", "direction": "right", "x": 0.02, "y": 0.98, "xanchor": "left"}
+    return {
+        "coloraxis": {
+            "colorscale": "Viridis",
+            "colorbar": {"title": title, "len": 0.6, "x": 0, "y": 0.4},
+            "showscale": False,
+            "cmin": float(values.min()),
+            "cmax": float(values.max()),
+        },
+        "updatemenus": [menu | {"buttons": buttons}],
+    }
+
+
+def _prototypes(view: SphereView) -> Plain:
     """Describe the prototypes, each with its name outside of the sphere, and how far the nearest
     other one is.
     """
-    spots = view.prototypes_xyz
+    spots, names = view.prototypes_xyz, view.names
     ids, cosines, _ = nearest(spots @ spots.T, np.arange(len(spots)), 1)
     angles = np.degrees(np.arccos(np.clip(cosines[:, 0], -1, 1)))
-    return {
-        "type": "scatter3d",
-        "mode": "markers+text",
-        "name": "prototypes",
-        "marker": {
+    line = {"color": "#222222", "width": 1}
+    return pages.scatter(
+        1.08 * spots,
+        "markers+text",
+        name="prototypes",
+        marker={
             "symbol": "diamond",
             "size": 6,
-            "color": colors,
-            "line": {"color": "#222222", "width": 1},
+            "color": pages.class_colors(len(names)),
+            "line": line,
         },
-        "text": [pages.scene_text(name) for name in view.names],
-        "textfont": {"size": 18, "color": "#111111"},
-        "hoverinfo": "text",
-        "hovertext": [
-            html.escape(f"prototype of {name}, {angle:.1f}° from that of {view.names[other]}")
-            for name, angle, other in zip(view.names, angles, ids[:, 0], strict=True)
+        text=[pages.scene_text(name) for name in names],
+        textfont={"size": 18, "color": "#111111"},
+        hoverinfo="text",
+        hovertext=[
+            html.escape(f"prototype of {name}, {angle:.1f}° from that of {names[other]}")
+            for name, angle, other in zip(names, angles, ids[:, 0], strict=True)
         ],
-        **pages.coordinates(1.08 * spots),
-    }
+    )

@@ -3,9 +3,9 @@ says about predictions, and how true that is.
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +16,7 @@ from torch import Tensor
 from hyperproto._core.arrays import Array, Numbers, Values, labeled_rows, to_labels, to_numbers
 from hyperproto._core.checks import check_finite_number, check_integer, choose
 from hyperproto._core.errors import InputError
-from hyperproto._core.files import plain
+from hyperproto._core.files import Plain, plain
 from hyperproto._core.schema import read_plain
 from hyperproto.defaults import COVERAGE
 from hyperproto.evaluation.confidence.outliers import outlier_score
@@ -264,7 +264,7 @@ class TaskCalibration:
             return np.ones(len(scores), dtype=bool)
         return self.rejection.accept(scores)
 
-    def form(self) -> dict[str, Any]:
+    def form(self) -> Plain:
         """Return what an exported model says about it, as ``about`` of
         :func:`hyperproto.export.export_model`.
         """
@@ -454,18 +454,18 @@ class Calibration:
         check_integer(self.examples, "examples", at_least=1)
 
     @property
-    def about(self) -> dict[str, dict[str, Any]]:
+    def about(self) -> dict[str, Plain]:
         """What an exported model says about each task."""
         return {name: task.form() for name, task in self.tasks.items()}
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Plain:
         """Return plain values for JSON."""
         return plain({"format": FORMAT, **asdict(self)})
 
     @classmethod
-    def from_dict(cls, stored: Mapping[str, Any]) -> Self:
+    def from_dict(cls, stored: Plain) -> Self:
         """Return what :meth:`to_dict` described."""
-        what, version = "A stored calibration", dict(stored).get("format")
+        what, version = "A stored calibration", stored.get("format")
         if version != FORMAT:
             rule = f"have the format {FORMAT}"
             raise InputError(what, rule, version, "Calibrate the run again.")
