@@ -1,7 +1,8 @@
 """``hyperproto serve`` with a hostile client of each kind: ``python -m benchmarks.hostile SECONDS``.
 
 A model of images is asked by 62 connections with an ordinary photograph each, while two send,
-in turn, files that take minutes to decode, requests of many large images, and floods of JSON.
+in turn, files that take minutes to decode, requests of many large images, and floods of JSON, and
+1,060 more are opened that ask nothing, or one line a second, of a server with 1,024 files.
 """
 
 import asyncio
@@ -9,9 +10,12 @@ import base64
 import io
 import json
 import re
+import resource
 import subprocess
 import sys
 import tempfile
+import time
+from contextlib import suppress
 from itertools import cycle
 from pathlib import Path
 
@@ -23,7 +27,7 @@ from benchmarks.serve import Load
 from tests.attack.images import HOSTILE, encode
 from tests.serve.models import write_model
 
-CONNECTIONS = 62
+CONNECTIONS, IDLE, FILES = 62, 1060, 1024
 
 
 def post(path: str, body: bytes, kind: str = "application/json") -> bytes:
@@ -54,19 +58,37 @@ async def attack(port: int, load: Load, requests: list[bytes], answers: dict[byt
         writer.close()
 
 
-async def measure(port: int, server: subprocess.Popen[str], seconds: float) -> None:
+async def wait(port: int, load: Load, lines: bool) -> None:
+    """Hold a connection without a request, and open another where it is closed."""
+    while asyncio.get_running_loop().time() < load.until:
+        try:
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            writer.write(b"GET / HTTP/1.1\r\n" if lines else b"")
+            while asyncio.get_running_loop().time() < load.until:
+                writer.write(b"a: b\r\n" if lines else b"")
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(reader.readexactly(1), 1)
+        except (OSError, asyncio.IncompleteReadError):
+            await asyncio.sleep(1)
+        else:
+            writer.close()
+
+
+async def measure(port: int, server: subprocess.Popen[bytes], seconds: float) -> None:
     pixels = np.random.default_rng(0).integers(0, 256, (24, 32, 3), dtype=np.uint8)
     file = io.BytesIO()
     Image.fromarray(pixels).resize((500, 375)).save(file, "jpeg")
     requests, process = hostile_requests(), psutil.Process(server.pid)
-    for attackers in (0, 2):
+    for attackers, share in ((0, 0.1), (2, 1.0)):
         answers: dict[bytes, int] = {}
         load = Load(port, post("/predict", file.getvalue(), "image/jpeg"))
-        load.until = asyncio.get_running_loop().time() + seconds
+        load.until = asyncio.get_running_loop().time() + share * seconds
         attacks = [
             asyncio.create_task(attack(port, load, requests, answers)) for _ in range(attackers)
         ]
-        await load.run(CONNECTIONS, float("inf"), seconds)
+        idle = range(IDLE if attackers else 0)
+        attacks += [asyncio.create_task(wait(port, load, number % 10 == 0)) for number in idle]
+        await load.run(CONNECTIONS, float("inf"), share * seconds)
         await asyncio.gather(*attacks)
         memory = [p.memory_info().rss >> 20 for p in (process, *process.children())]
         half, most = np.quantile(load.latencies, (0.5, 0.99))
@@ -78,13 +100,22 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as place:
         folder = write_model(Path(place) / "pets", "images")
         command = [sys.executable, "-m", "hyperproto.runtime.cli", "serve", str(folder)]
-        server = subprocess.Popen([*command, "--port", "0"], stderr=subprocess.PIPE, text=True)
+        log = Path(place) / "log"
+        with log.open("w") as file:
+            server = subprocess.Popen(
+                [*command, "--port", "0"],
+                stderr=file,
+                preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (FILES, FILES)),
+            )
         try:
-            port = int(re.search(r":(\d+)/", server.stderr.readline())[1])
-            asyncio.run(measure(port, server, float(sys.argv[1])))
+            while (found := re.search(r":(\d+)/", log.read_text())) is None:
+                time.sleep(0.1)
+            asyncio.run(measure(int(found[1]), server, float(sys.argv[1])))
+            server.terminate()
+            print(f"exit status {server.wait()}, {log.stat().st_size} bytes of log")
         finally:
             server.kill()
-            server.communicate()
+            server.wait()
 
 
 if __name__ == "__main__":
