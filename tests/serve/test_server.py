@@ -20,7 +20,7 @@ import numpy as np
 import pytest
 
 from hyperproto.runtime import Predictor
-from hyperproto.runtime.serve.connections import OTHER_FILES, PENDING, most_connections
+from hyperproto.runtime.serve.connections import OTHER_FILES, most_connections
 from hyperproto.runtime.serve.server import GRACE
 from tests.serve.models import write_model
 
@@ -165,7 +165,7 @@ def test_a_client_that_closes_its_half_gets_its_answers(folder):
 
 
 def test_connections_that_wait_give_way_and_end_without_a_word(folder):
-    files = OTHER_FILES + PENDING + 20
+    files = OTHER_FILES + 20
     with running(folder, "--timeout", "1", files=files) as (process, port):
         idle = [socket.create_connection(("127.0.0.1", port), timeout=10) for _ in range(files)]
         assert post(port, "/predict", json.dumps(ROW))[0] == 200

@@ -5,8 +5,10 @@ import sys
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-PENDING = 128  # connections that the system holds until they are taken, and then all at once
-OTHER_FILES = 64  # that a process has open besides connections
+TOGETHER = 16  # connections that are taken at a time
+# that a process has open besides connections, and those of the eight times that it takes some until
+# the first are counted and closed
+OTHER_FILES = 64 + 8 * TOGETHER
 
 
 def most_connections(wanted: int) -> int:
@@ -20,11 +22,11 @@ def most_connections(wanted: int) -> int:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft == resource.RLIM_INFINITY:
         return wanted
-    needed = wanted + PENDING + OTHER_FILES
+    needed = wanted + OTHER_FILES
     if soft < needed:
         soft = needed if hard == resource.RLIM_INFINITY else min(needed, hard)
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-    return max(1, min(wanted, soft - PENDING - OTHER_FILES))
+    return max(1, min(wanted, soft - OTHER_FILES))
 
 
 def connections_of(most: int, timeout: float) -> type[H11Protocol]:

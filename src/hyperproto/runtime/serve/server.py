@@ -17,11 +17,12 @@ from ..._core.checks import check_finite_number, check_integer
 from ..._core.errors import InputError, arg
 from ..predictor import Predictor
 from .app import make_app
-from .connections import PENDING, connections_of, most_connections
+from .connections import TOGETHER, connections_of, most_connections
 from .gate import LOOPBACK, Gate
 from .options import ServeOptions
 
 GRACE = 0.5  # seconds in which a server that stops takes new connections, to refuse in words
+WAITING = 1024  # connections that the system holds until they are taken
 KEEP_ALIVE = 5  # seconds for which a connection is kept that asks nothing
 
 
@@ -31,6 +32,11 @@ class _Server(uvicorn.Server):
     def __init__(self, config: uvicorn.Config, gate: Gate) -> None:
         super().__init__(config)
         self._gate = gate
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        for listener in sockets or ():
+            listener.listen(WAITING)  # while asyncio takes at most TOGETHER of them at a time
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """Stop, which is no failure; the second Ctrl-C ends what is not finished."""
@@ -91,13 +97,13 @@ def serve(folder: str | Path, options: ServeOptions | None = None) -> None:
         proxy_headers=False,
         ws="none",
         lifespan="off",
-        backlog=PENDING,
+        backlog=TOGETHER,
         timeout_keep_alive=KEEP_ALIVE,
         timeout_graceful_shutdown=round(options.timeout) + 1,
     )
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        opened = socket.create_server((host, options.port), family=family, backlog=PENDING)
+        opened = socket.create_server((host, options.port), family=family, backlog=WAITING)
     except OSError as error:
         got = f"{host}, {options.port} ({error.strerror or error})"
         raise InputError(
