@@ -12,6 +12,8 @@ from sklearn.preprocessing import MinMaxScaler
 from hyperproto._core.errors import InputError, InputTypeError
 from hyperproto.estimators import HypersphericalClassifier
 from hyperproto.losses import ClassLoss, PowerCosine
+from hyperproto.spaces import Space
+from hyperproto.tasks import Classes
 
 
 def test_points_lie_on_the_sphere_and_cosines_are_to_the_prototypes(three_kinds):
@@ -172,6 +174,15 @@ def test_a_loss_of_ones_own_learns_and_is_saved_by_pickle_only(three_kinds, tmp_
     with pytest.raises(InputTypeError) as wrong:
         HypersphericalClassifier(loss=3).fit(X, y)
     assert wrong.value.argument == "loss"
+
+
+@pytest.mark.parametrize("loss", ["auto", "paper", "power_cosine"])
+def test_a_space_built_by_hand_is_that_of_the_estimator(three_kinds, loss):
+    X, y = three_kinds
+    built = HypersphericalClassifier(loss=loss, epochs=1, random_state=0).fit(X, y).space_
+    again = Space(built.dim, {"target": Classes(["ant", "bee", "cat"], loss=loss)})
+    assert built.to_dict() == again.to_dict()
+    assert torch.equal(built.prototypes["target"].vectors, again.prototypes["target"].vectors)
 
 
 def test_wrong_settings_are_answered_by_a_sentence_at_fit(three_kinds):

@@ -176,10 +176,11 @@ def choose_losses(
 ) -> dict[str, Task]:
     """Return tasks with the losses and margins that they leave open."""
     classes = indexed(tasks)
-    named = {loss_name(task) for task in classes.values()}
-    number_loss = "absolute" if named <= {"auto"} else "squared"
+    named = {loss_name(task) for task in classes.values()} - {"auto"}
+    given = max(named, default="auto")
+    number_loss = defaults.choose_number_loss(given)
     kind = "spheres" if separate else "sphere"
-    margin = defaults.choose_margin(kind, max(named, default="auto"), has_classes=bool(classes))
+    margin = defaults.choose_margin(kind, given, has_classes=bool(classes))
     found: dict[str, Task] = {}
     for name, task in tasks.items():
         size = axes[name].stop - axes[name].start
