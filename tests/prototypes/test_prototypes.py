@@ -10,6 +10,7 @@ from safetensors.torch import save_file
 
 from hyperproto import Prototypes, place
 from hyperproto._core.checks import check_names
+from hyperproto._core.errors import InputError
 from hyperproto.sphere import normalize
 
 OLD_PRIOR = {"cat": [1, 0], "dog": [1, 0.2], "car": [0, 1], "bus": [0.1, 1]}
@@ -113,13 +114,17 @@ def test_a_truncated_file_gets_a_sentence(tmp_path):
 def test_a_foreign_file_gets_a_sentence(tmp_path):
     path = tmp_path / "weights.safetensors"
     save_file({"weight": torch.ones(2)}, path)
-    with pytest.raises(
-        ValueError,
-        match="must be a prototype file of format hyperproto.prototypes/2; got no format",
-    ):
+    with pytest.raises(InputError) as wrong:
         Prototypes.load(path)
-    path.write_text(json.dumps({"hello": 1}))
-    with pytest.raises(ValueError, match="must be a readable prototype file"):
+    assert wrong.value.argument == f'"{path}"'
+    assert "hyperproto.prototypes/2" in wrong.value.rule
+    np.save(tmp_path / "authors.npy", np.eye(3))
+    with pytest.raises(InputError) as wrong:
+        Prototypes.load(tmp_path / "authors.npy")
+    assert "from_npy" in wrong.value.advice
+    about = {"format": "hyperproto.prototypes/2", "certificate": {}, "names": None}
+    save_file({"weight": torch.ones(2)}, path, metadata={"prototypes": json.dumps(about)})
+    with pytest.raises(InputError, match="vectors"):
         Prototypes.load(path)
     with pytest.raises(FileNotFoundError, match="No prototype file at"):
         Prototypes.load(tmp_path / "nothing")

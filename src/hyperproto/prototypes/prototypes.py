@@ -179,30 +179,31 @@ class Prototypes:
     def load(cls, path: str | Path) -> "Prototypes":
         """Read what :meth:`save` wrote, bit for bit."""
         from hyperproto._core.files import as_path
-        from hyperproto._core.schema import read_plain
+        from hyperproto._core.schema import check_format, read_plain
 
         path = as_path(path)
+        where = f'"{path}"'
         if not path.is_file():
             raise MissingDataError(
                 f'No prototype file at "{path}". `hyperproto place CLASSES D -o FILE` makes one.'
             )
         try:
             with safe_open(path, framework="pt") as file:
-                vectors = file.get_tensor("vectors") if "vectors" in file.keys() else None  # noqa: SIM118
                 stored = json.loads((file.metadata() or {}).get("prototypes", "{}"))
+                check_format(stored, FORMAT, where, "a prototype file")
+                vectors = file.get_tensor("vectors")
+        except HyperprotoError:
+            raise
         except (SafetensorError, ValueError, RecursionError, OverflowError) as error:
             rule = f"be a readable prototype file ({error})"
-            raise InputError(f'"{path}"', rule, advice="It may be cut short.") from None
-        found = stored.get("format", "no format") if isinstance(stored, dict) else "no format"
-        if found != FORMAT or vectors is None:
-            advice = "Prototypes.from_npy reads the authors' files."
-            raise InputError(f'"{path}"', f"be a prototype file of format {FORMAT}", found, advice)
-        about = read_plain(_About, stored, f'"{path}"')
+            advice = "It may be cut short. Prototypes.from_npy reads the authors' files."
+            raise InputError(where, rule, advice=advice) from None
+        about = read_plain(_About, stored, where)
         try:
             certificate = Certificate.from_dict(about.certificate)
             return cls(vectors, certificate, about.names)
         except HyperprotoError as error:
-            raise InputError(f'"{path}"', f"not be damaged ({error})") from None
+            raise InputError(where, f"not be damaged ({error})") from None
 
     @one_thread()
     def extend(
