@@ -5,6 +5,7 @@ import pytest
 import torch
 from PIL import Image
 
+from hyperproto._core.errors import InputTypeError
 from hyperproto.data import (
     Augment,
     Batches,
@@ -15,6 +16,7 @@ from hyperproto.data import (
     as_examples,
 )
 from hyperproto.data.augment import normalize
+from tests.refusals import refuses
 
 PREPROCESSING = ImagePreprocessing(size=8, resize=10)
 AUGMENT = Augment(padding=2, flip=True)
@@ -245,21 +247,17 @@ def test_pixels_of_another_size_are_scaled_and_their_middle_kept():
 
 def test_what_cannot_be_images_is_refused():
     split = pixels_split()
-    with pytest.raises(TypeError, match=r"must be uint8, 0 to 255; got torch.float32"):
+    with refuses("Images in memory", "torch.float32", InputTypeError):
         ImageData(Split(split.inputs.float(), {}), PREPROCESSING)
-    with pytest.raises(
-        ValueError, match=r"must have shape \(n, 1, height, width\).*got \(11, 3, 10, 10\)"
-    ):
+    with refuses("Images in memory", "(11, 3, 10, 10)"):
         ImageData(split, ImagePreprocessing(size=8, mean=(0.5,), std=(0.5,)))
-    with pytest.raises(ValueError, match="`resize` must be at least `size`; got 8 and 16"):
+    with refuses("resize", "8 and 16"):
         ImageData(split, ImagePreprocessing(size=16, resize=8))
-    with pytest.raises(
-        ValueError, match="The side of images must be at most 4,096 pixels; got 24,000"
-    ):
+    with refuses("The side of images", "24,000"):
         ImagePreprocessing(size=24_000)
-    with pytest.raises(ValueError, match="at least one example; got none"):
+    with refuses("A data set", "none"):
         ImageData(pixels_split(n=0), PREPROCESSING)
-    with pytest.raises(ValueError, match="`workers` must be at least 0; got -1"):
+    with refuses("workers", "-1"):
         ImageData(split, PREPROCESSING, workers=-1)
 
 

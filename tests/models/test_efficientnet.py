@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from hyperproto.models import create_backbone
+from tests.refusals import refuses
 
 
 @pytest.fixture
@@ -70,7 +71,7 @@ def test_weights_that_are_not_installed_are_answered_by_what_to_type():
 
 
 def test_a_network_without_published_weights_says_so():
-    with pytest.raises(ValueError, match='"resnet" must have pretrained weights; got none'):
+    with refuses('The network "resnet"', "none"):
         create_backbone("resnet-8", out_dim=4).load_pretrained()
 
 

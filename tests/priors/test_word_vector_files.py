@@ -5,6 +5,7 @@ import pytest
 
 from hyperproto._core.errors import InputError
 from hyperproto.priors import from_vectors
+from tests.refusals import refuses
 
 VECTORS = {
     "the": [0.0, 1.0, -2.5],
@@ -190,9 +191,7 @@ def test_a_missing_file_and_missing_names_are_told(tmp_path):
         FileNotFoundError, match="No word vectors at .*Nothing is downloaded for you"
     ):
         from_vectors(tmp_path / "glove.txt", ("cat", "dog"))
-    with pytest.raises(
-        InputError, match="a word vector is looked up by class name; got only the number"
-    ):
+    with refuses("names", "only the number of classes"):
         from_vectors(write(tmp_path, lines()), None)
 
 

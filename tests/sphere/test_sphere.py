@@ -3,7 +3,9 @@ import math
 import pytest
 import torch
 
+from hyperproto._core.errors import InputTypeError
 from hyperproto.sphere import cosine, normalize, sample_uniform, working_dtype
+from tests.refusals import refuses
 
 
 def rows(n, dim, generator, dtype=torch.float64):
@@ -57,7 +59,7 @@ def test_cosine_broadcasts_and_stays_within_one(generator):
 
 
 def test_whole_numbers_have_no_direction_here():
-    with pytest.raises(TypeError, match="`x` must be floating point; got torch.int64"):
+    with refuses("x", "torch.int64", InputTypeError):
         normalize(torch.tensor([[3, 4]]))
 
 
