@@ -8,6 +8,7 @@ tables in ``results`` and the records in ``reproduction``.
 import csv
 import re
 import sys
+from collections import Counter
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
@@ -19,8 +20,9 @@ from benchmarks.own_data import pages  # noqa: E402
 from benchmarks.own_features import read  # noqa: E402
 from benchmarks.own_features.rows import ROWS  # noqa: E402
 from benchmarks.own_features.verdict import PEERS, table  # noqa: E402
+from reproduction.cell import PAPER  # noqa: E402
 from reproduction.claims import to_table  # noqa: E402
-from reproduction.experiment import find_experiment  # noqa: E402
+from reproduction.experiment import BEYOND, experiment_names, find_experiment  # noqa: E402
 from reproduction.grid import make_grid  # noqa: E402
 from reproduction.reports import read_sections  # noqa: E402
 
@@ -35,6 +37,7 @@ PAGES = [
             "explanation/results.md",
             "reference/baselines.md",
             "how-to/export.md",
+            "how-to/reproduce.md",
         )
     ),
 ]
@@ -510,6 +513,44 @@ def five_results() -> str:
     )
 
 
+FULL = {  # what the networks of the paper's protocol see, and how many images are trained on here
+    "cifar-100": ("3 x 32 x 32", 50_000),
+    "cifar-100-uneven": ("3 x 32 x 32", 10_100),
+    "imagenet-200": ("3 x 64 x 64", 12_000),
+    "cub-200-2011": ("3 x 224 x 224", 5_994),
+    "omniart": ("3 x 224 x 224", 5_919),
+    "rotated-mnist": ("1 x 28 x 28", 29_617),
+}
+
+
+def full_costs() -> str:
+    """Return what scale "full" costs on one core, by the measured time of each network."""
+    names = [name for name in experiment_names() if not name.startswith(BEYOND)]
+    cells = {cell.address: cell for name in names for cell in find_experiment(name).cells("full")}
+    trained = [cell.run for cell in cells.values() if cell.job == "train"]
+    runs = Counter((str(run.network.backbone), run.data.reader) for run in trained)
+    rows, total = [], 0.0
+    for (network, reader), count in sorted(runs.items()):
+        shape, images = FULL[reader]
+        found = [row for row in measured("backbones") if row["network"] == network]
+        times = {row["input"]: float(row["ms an input"]) for row in found}
+        # four times the pixels of what was measured
+        ms = times.get(shape) or 4 * times["3 x 32 x 32"]
+        hours = ms / 1000 * images * (PAPER.train.epochs or 0) / 3600
+        total += hours * count / 24
+        cost = (
+            f"{ms:.0f}",
+            f"{images:,}",
+            f"{hours:,.0f}",
+            str(count),
+            f"{hours * count / 24:,.0f}",
+        )
+        rows.append((network, reader, shape, *cost))
+    head = ("network", "data", "input", "ms an image", "images", "hours a run", "runs", "days")
+    whole = ("all", "", "", "", "", "", str(sum(runs.values())), f"{total:,.0f}")
+    return markdown(head, *rows, whole, right="34567")
+
+
 def report_table(name: str, scale: str) -> str:
     """Return the table of a report, without its caption, its notes and rows that were not run."""
     section = read_sections(ROOT / "reproduction" / "reports" / f"{name}.md")[scale]
@@ -536,6 +577,7 @@ PARTS = {
     "rotated": rotated_table,
     "runtime": runtime_table,
     "claims": to_table,
+    "full-costs": full_costs,
     "successors": lambda: report_table("beyond-successors", "head"),
 }
 
