@@ -483,8 +483,21 @@ def five_results() -> str:
     years, years_of_two, median = of_paintings()
     both, two = (rotated(space) for space in ROTATED)
     lines = own_features("report")
+    classes, numbers = pages.in_short("accuracy", "log loss"), pages.in_short("mae", "rmse")
     return markdown(
         ("what", "hyperproto", "compared with", "result"),
+        (
+            "tables with classes, drawn once, defaults only",
+            classes[0],
+            "logistic, SVM, MLP, boosting and forest",
+            classes[1],
+        ),
+        (
+            "tables with numbers, the same",
+            numbers[0],
+            "ridge, MLP, boosting and forest",
+            numbers[1],
+        ),
         (
             f"texts, images and two targets, {len(lines)} lines, defaults only",
             f"level in {count('level')}, far behind in {count('behind') or 'none'}",
@@ -565,11 +578,14 @@ PARTS = {
     "accuracies": accuracies,
     "speeds": speeds,
     "own-data-ranks": lambda: markdown(*pages.fast_ranks(), right="12345"),
+    "own-data-short": lambda: (
+        f"Among the six of them ours has {pages.in_short(*pages.MEASURES)[0]}.\n"
+    ),
     "own-data-all-ranks": lambda: markdown(*pages.all_ranks(), right="12345"),
     "own-data-classes": lambda: markdown(*pages.tables_of("accuracy", "log loss"), right="13456"),
     "own-data-numbers": lambda: markdown(*pages.tables_of("mae", "rmse"), right="13456"),
     "own-data-plain": lambda: markdown(*pages.plain_rows(), right="12"),
-    "own-data-times": lambda: markdown(*pages.time_rows()),
+    "own-data-times": lambda: markdown(*pages.time_rows(), right="12"),
     "own-data-tricks": lambda: markdown(*pages.trick_rows()),
     "own-features-report": lambda: f"{own_features_summary()}\n{own_features_table('report')}",
     "own-features-choose": lambda: own_features_table("choose"),

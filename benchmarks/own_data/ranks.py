@@ -72,6 +72,7 @@ def ranks(
         tables = {
             row: {method: of[method] for method in methods if method in of}
             for row, of in scores(records, measure, folds).items()
+            if "ours" in of
         }
         present = [m for m in methods if tables and all(m in of for of in tables.values())]
         if "ours" not in present:
@@ -110,19 +111,14 @@ def plain_ratios(records: Sequence[Mapping[str, Any]]) -> list[dict[str, object]
     return lines
 
 
-def fit_times(records: Sequence[Mapping[str, Any]]) -> dict[str, float]:
-    """Return the fit time of each method as a share of the perceptron's: the median over tables."""
-    times = scores(records, "fit", 1)
+def fit_times(records: Sequence[Mapping[str, Any]]) -> dict[str, NDArray[np.float64]]:
+    """Return for each method, on each table, its fit time as a share of the perceptron's; methods
+    that were not measured on all tables are left out.
+    """
+    found = scores(records, "fit", 1)
+    times = {row: of for row, of in found.items() if "ours" in of}
     return {
-        method: float(
-            np.median(
-                [
-                    of[method] / of["perceptron"]
-                    for of in times.values()
-                    if {method, "perceptron"} <= set(of)
-                ]
-            )
-        )
+        method: np.array([of[method][0] / of["perceptron"][0] for of in times.values()])
         for method in TITLES
-        if any({method, "perceptron"} <= set(of) for of in times.values())
+        if all({method, "perceptron"} <= set(of) for of in times.values())
     }
