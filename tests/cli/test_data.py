@@ -61,6 +61,18 @@ def test_check_suggests_to_learn_from_words_and_names_what_gives_the_answer_away
     assert "words in what they said" in out
 
 
+def test_what_check_suggests_it_takes(capsys, tmp_path):
+    rows = [[n % 24, ("Low", "Medium", "High")[n % 3], n * n] for n in range(60)]
+    path = str(layouts.write_csv(tmp_path / "wind.csv", ["hour", "level", "x"], rows))
+    code, out, _ = run(capsys, "data", "check", path)
+    assert code == 0
+    for option in ("--angle hour=24", "--grades level=Low,Medium,High"):
+        assert option in out
+        code, said, _ = run(capsys, "data", "check", path, *option.split())
+        assert code == 0
+        assert option.split()[1].partition("=")[0] in said
+
+
 def test_check_names_an_image_that_is_a_web_page(capsys, tmp_path):
     folder = layouts.write_image_folder(tmp_path)
     (folder / "dog" / "2.png").write_text("<html>not found</html>")

@@ -178,25 +178,31 @@ def _show_source(path: Path, report: Plain) -> None:
         print(sentence)
 
 
+FACTS = {
+    "low": "a number from {low:g} to {high:g}",
+    "center": "a number, median {center:g}, interquartile range {scale:g}",
+    "period": "an angle that begins anew after {period:g}",
+}
+"""How to say what a task without names tells of itself, by one of its facts."""
+
+
 def _describe_target(target: Plain) -> Iterator[str]:
     """Yield a line about the target, and one for each part of the data."""
-    kind = target["kind"]
-    if kind == "classes":
-        names = ", ".join(target["names"][:5]) + (", ..." if target["classes"] > 5 else "")
-        yield f"{target['classes']} classes: {names}"
-    elif kind == "range":
-        yield f"a number from {target['low']:g} to {target['high']:g}"
+    kind, names = target["kind"], target.get("names")
+    each = "class" if kind == "classes" else kind.removesuffix("s")
+    if names:
+        yield f"{len(names)} {kind}: {', '.join(names[:5])}{', ...' if len(names) > 5 else ''}"
     else:
-        yield f"a number, median {target['center']:g}, interquartile range {target['scale']:g}"
+        said = (sentence.format(**target) for fact, sentence in FACTS.items() if fact in target)
+        yield next(said, f"of kind {kind}")
     for part in ("train", "test"):
         if found := target.get(part):
-            if kind == "classes":
-                said = f"{found['least']} to {found['most']} examples per class"
-            elif kind == "range":
-                said = f"{found['beyond']} beyond"
-            else:
-                said = f"{found['least']:g} to {found['most']:g}"
-            yield f"{part}: {said}, {found['missing']} missing"
+            facts = [f"{found['beyond']} beyond"] if "beyond" in found else []
+            if names:
+                facts += [f"{found['least']} to {found['most']} examples per {each}"]
+            elif "least" in found:
+                facts += [f"{found['least']:g} to {found['most']:g}"]
+            yield f"{part}: {', '.join([*facts, str(found['missing'])])} missing"
 
 
 def _show_columns(path: Path, report: Plain) -> None:
