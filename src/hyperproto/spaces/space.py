@@ -39,14 +39,14 @@ class Space(TaskSpace):
     ----------
     dim : int
         Width of the network's output. The sphere is S^(dim-1).
-    task : Classes, Number, Range, or a mapping from names to those, optional
+    task : Task, or a mapping from names to tasks, optional
         One task by itself takes and gives bare tensors. A mapping allows any name.
     separate : bool or "auto", default "auto"
         A sphere of its own for each task, all on one output, in place of one that the tasks share.
         The paper's is shared, and so is that of classes with the paper's loss; "auto" separates
         classes from numbers otherwise, where there are axes for that
         (:func:`hyperproto.defaults.choose_space`).
-    **tasks : Classes, Number or Range
+    **tasks : Task
         Tasks by name, any but the arguments above; targets, losses and predictions are then always
         dicts. :mod:`hyperproto.spaces.space` says which axes each task reads.
 

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from hyperproto.tasks.classes import MISSING, Classes
     from hyperproto.tasks.grades import Grades
     from hyperproto.tasks.head import Head
+    from hyperproto.tasks.labels import Labels
     from hyperproto.tasks.number import Number
     from hyperproto.tasks.range import Range
     from hyperproto.tasks.task import Axes, Task, indexed, numeric, task_from_dict, task_kind
@@ -23,6 +24,7 @@ __all__ = [
     "Classes",
     "Grades",
     "Head",
+    "Labels",
     "Number",
     "Range",
     "Task",
@@ -36,6 +38,7 @@ KINDS = {
     "angle": "hyperproto.tasks.angle:Angle",
     "classes": "hyperproto.tasks.classes:Classes",
     "grades": "hyperproto.tasks.grades:Grades",
+    "labels": "hyperproto.tasks.labels:Labels",
     "number": "hyperproto.tasks.number:Number",
     "range": "hyperproto.tasks.range:Range",
 }
@@ -50,6 +53,7 @@ _HOMES = {
     "Classes": "classes",
     "Grades": "grades",
     "Head": "head",
+    "Labels": "labels",
     "Number": "number",
     "Range": "range",
 }

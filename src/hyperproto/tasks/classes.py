@@ -79,6 +79,7 @@ class Classes(Task):
     metric = "accuracy"
     higher_is_better = True
     missing = MISSING
+    has_prototypes = True
 
     def __init__(
         self,

@@ -70,6 +70,8 @@ class Task(ABC):
         The target of an example without a label.
     takes_pole : bool
         Whether it owns one axis of a sphere that it shares, and reads all later ones.
+    has_prototypes : bool
+        Whether it is stored with prototypes, of which :meth:`from_dict` rebuilds it.
     """
 
     kind: ClassVar[str]
@@ -78,6 +80,7 @@ class Task(ABC):
     higher_is_better: ClassVar[bool]
     missing: ClassVar[float]
     takes_pole: ClassVar[bool] = False
+    has_prototypes: ClassVar[bool] = False
 
     weight: float = 1.0
     loss: Any = "auto"

@@ -26,6 +26,7 @@ from hyperproto.prototypes import Prototypes
 from hyperproto.runtime.model import is_model
 from hyperproto.spaces import OutputSpace, TaskSpace
 from hyperproto.spec import RunSpec
+from hyperproto.tasks import task_kind
 from hyperproto.training.checkpoint import fill_weights, read_tensors
 from hyperproto.training.run import FORMAT, EpochRecord, Run, RunConfig, best_epoch
 from hyperproto.training.steps import use_channels_last
@@ -196,14 +197,16 @@ def stored_space(described: Plain, folder: Path) -> TaskSpace:
     """Build a space of ours around the prototypes that are stored: nothing is placed again."""
     with _explained(folder, "space"):
         _check_numbers(described, "space")
-        classes = [task for task in described["tasks"] if task["task"] == "classes"]
-        losses = {task["loss"]["name"] for task in classes} - {*LOSSES, "auto"}
+        tasks = described["tasks"]
+        named = [task["loss"] for task in tasks if isinstance(task.get("loss"), dict)]
+        losses = {loss["name"] for loss in named} - {*LOSSES, "auto"}
         if not losses:
-            has_prototypes = described["kind"] == "sphere"
+            on_sphere = described["kind"] == "sphere"
+            with_prototypes = [t["name"] for t in tasks if task_kind(t["task"]).has_prototypes]
             placed = {
-                task["name"]: _stored_prototypes(folder, index, task["name"])
-                for index, task in enumerate(classes)
-                if has_prototypes
+                name: _stored_prototypes(folder, index, name)
+                for index, name in enumerate(with_prototypes)
+                if on_sphere
             }
             return space_from_dict(described, placed)
     rule = f'be given for "{folder}", whose loss "{losses.pop()}" is not one of hyperproto'
