@@ -7,7 +7,6 @@ import pytest
 import torch
 from sklearn.datasets import make_multilabel_classification
 from sklearn.metrics import accuracy_score, f1_score
-from torch.nn.functional import binary_cross_entropy
 
 import hyperproto as hp
 from hyperproto._core.errors import InputError, InputTypeError
@@ -23,14 +22,14 @@ def head_of(labels, dim, **options):
 
 @pytest.mark.parametrize("dim", [6, 9])
 def test_every_set_has_a_point_of_its_own_and_is_read_off_it(dim):
-    head = head_of(5, dim)
+    head = head_of(5, dim, loss="cosine")
     points = head.targets(ALL.double())
     assert (points @ points.mT - torch.eye(32)).triu(1).max() < 0.95
     assert torch.equal(head.predict(3 * points), ALL.long())
 
 
 def test_the_nearest_of_all_sets_is_found_at_once():
-    head = head_of(5, 6)
+    head = head_of(5, 6, loss="cosine")
     z = torch.randn(500, 6, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     nearest = (z @ head.targets(ALL.double()).mT).argmax(dim=1)
     assert torch.equal(head.predict(z), ALL[nearest].long())
@@ -38,7 +37,7 @@ def test_the_nearest_of_all_sets_is_found_at_once():
 
 @pytest.mark.parametrize(("count", "dim", "most"), [(12, 6, 0.3), (62, 32, 0)])
 def test_in_fewer_dimensions_nearly_all_small_sets_are_read_off_their_points(count, dim, most):
-    head = head_of(count, dim)
+    head = head_of(count, dim, loss="paper")
     generator = np.random.default_rng(0)
     masks = np.zeros((300, count))
     for mask, size in zip(masks, generator.integers(1, 4, 300), strict=True):
@@ -94,12 +93,14 @@ def test_cosine_losses_are_zero_at_the_target_and_the_second_is_the_square_of_th
     torch.testing.assert_close(far["paper"], far["cosine"] ** 2)
 
 
-def test_products_are_a_cross_entropy_of_each_label_against_no_label():
+def test_products_rank_the_labels_of_a_set_above_no_label_and_all_others_below_it():
     head, z = head_of(5, 6, loss="products"), torch.randn(32, 6, dtype=torch.float64)
-    shares = torch.sigmoid(z[:, :5] - z[:, 5:])
-    expected = binary_cross_entropy(shares, ALL.double(), reduction="none").sum(dim=1)
-    torch.testing.assert_close(head.row_losses(z, ALL), expected)
-    torch.testing.assert_close(head.probabilities(z), shares)
+    logits = z[:, :5] - z[:, 5:]
+    out, within = (logits.exp() * (1 - ALL)).sum(dim=1), ((-logits).exp() * ALL).sum(dim=1)
+    torch.testing.assert_close(head.row_losses(z, ALL), (1 + out).log() + (1 + within).log())
+    torch.testing.assert_close(head.probabilities(z), logits.sigmoid())
+    both = head_of(5, 6).row_losses(z, ALL) - head_of(5, 6, loss="cosine").row_losses(z, ALL)
+    torch.testing.assert_close(both, head.row_losses(z, ALL))
 
 
 def test_a_missing_set_has_no_loss_and_no_gradient():
@@ -112,8 +113,8 @@ def test_a_missing_set_has_no_loss_and_no_gradient():
 
 
 def test_a_threshold_decides_label_by_label():
-    head, z = head_of(5, 6, threshold=0.2), torch.randn(9, 6)
-    assert torch.equal(head.predict(z), (head.probabilities(z) > 0.2).long())
+    head, z = head_of(5, 6, threshold=0.5), torch.randn(9, 6)
+    assert torch.equal(head.predict(z), (z[:, :5] > z[:, 5:]).long())
 
 
 def test_measures_add_up_to_those_of_scikit_learn():

@@ -242,6 +242,7 @@ def _compare(predictor: Predictor, answers: Answers, rows: Array) -> Exported:
             best = np.sort(wanted[f"{task.name}/scores"], axis=1)[:, -2:]
             clear = best[:, -1] - best[:, 0] >= AGREE
             differs = found[parts["prediction"]] != wanted[parts["prediction"]]
+            differs = differs.reshape(len(rows), -1).any(axis=1)
             changed += int((differs & clear).sum())
         else:
             width = np.ptp(wanted[main]) if task.high is None else task.high - (task.low or 0.0)

@@ -125,7 +125,8 @@ class Answers(nn.Module):
                 found.append(head.predict(z))
                 continue
             logits = head.logits(z).double() * task.scale
-            probabilities = torch.softmax(logits, dim=1)
+            several = task.reads == "mask"
+            probabilities = logits.sigmoid() if several else logits.softmax(dim=1)
             outlier = unusual(logits, head.strength(z).double(), task.outlier, task.longest)
             found += [head.predict(z), head.scores(z), probabilities.float(), outlier.float()]
         if isinstance(self.space, Space):

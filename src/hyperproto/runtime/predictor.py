@@ -94,8 +94,8 @@ class Predictor:
         return f"<Predictor: {self.model.inputs.kind} to {tasks}>"
 
     def predict(self, inputs: Any) -> Any:
-        """Return class names and numbers, shape (n,); what is rejected gets the answer for unknown
-        inputs.
+        """Return class names, tuples of labels and numbers, shape (n,); what is rejected gets the
+        answer for unknown inputs.
         """
         wanted = [part for task in self.model.tasks for part in self._decision(task)]
         found = self.run(inputs, wanted)
@@ -235,9 +235,10 @@ class Predictor:
                 raise ModelError(GRAPH, rule, values.shape)
         for task in self.model.tasks:
             ids = found.get(f"{task.name}/prediction", np.zeros(0))
-            wrong = ids[(ids < 0) | (ids >= len(task.classes))]
+            most = 2 if task.reads == "mask" else len(task.classes)
+            wrong = ids[(ids < 0) | (ids >= most)]
             if len(wrong):
-                raise ModelError(GRAPH, f"predict classes below {len(task.classes)}", wrong[0])
+                raise ModelError(GRAPH, f"predict classes below {most}", wrong[0])
 
     def check_prepared(self, prepared: Array) -> None:
         """Raise where inputs are not of the shape and dtype that ``model.onnx`` takes, or not
@@ -287,7 +288,7 @@ class Predictor:
                 shape, dtype = stored.get_shape(), stored.get_dtype()
                 if (
                     len(shape) == 2
-                    and shape[0] == count
+                    and shape[0] >= count  # labels have one more, for none of them
                     and shape[1] <= self.model.dim
                     and dtype in ("F32", "F64")
                 ):
@@ -348,7 +349,10 @@ class Predictor:
         """Return what :meth:`predict` says about one task, given outputs of ``model.onnx``."""
         if not task.classes:
             return found[f"{task.name}/value"]
-        labels: Array = self._labels[task.name][found[f"{task.name}/prediction"]]
+        names, predicted = self._labels[task.name], found[f"{task.name}/prediction"]
+        if task.reads == "mask":
+            return _names_in(predicted, names)
+        labels: Array = names[predicted]
         if task.rejection is None:
             return labels
         return with_unknown(labels, _accepted(task, found[f"{task.name}/outlier"]), task.unknown)
@@ -384,11 +388,16 @@ class Predictor:
         scores, probabilities = found[f"{task.name}/scores"], found[f"{task.name}/probabilities"]
         values, ids = rank(scores, top)
         outliers = found[f"{task.name}/outlier"]
+        more: dict[str, list[Any]] = {"calibrated": [task.calibrated] * len(ids)}
+        more["outlier"] = outliers.tolist()
+        if task.reads == "mask":
+            more["labels"] = list(map(list, self.decided(task, found)))
+            more["name"] = ["; ".join(map(str, labels)) for labels in more["labels"]]
         return describe_classes(
             self._labels[task.name],
             ids,
             {task.score: values, "probability": np.take_along_axis(probabilities, ids, axis=1)},
-            {"calibrated": [task.calibrated] * len(ids), "outlier": outliers.tolist()},
+            more,
             task.sets[0].members(probabilities) if task.sets else None,
             None if task.rejection is None else _accepted(task, outliers),
             task.unknown,
@@ -438,6 +447,13 @@ def describe_classes(
     ):
         answer |= {"unknown": not known, "name": answer["name"] if known else unknown}
     return rows
+
+
+def _names_in(masks: Array, names: Array) -> Array:
+    """Return the names in each set, shape (n,), as tuples."""
+    sets = np.empty(len(masks), dtype=object)
+    sets[:] = [tuple(names[mask > 0].tolist()) for mask in masks]
+    return sets
 
 
 def with_unknown(labels: Array, accepted: NDArray[np.bool_], unknown: Any) -> Array:
@@ -493,7 +509,8 @@ def _wanted(model: Model) -> dict[str, tuple[str, tuple[int, ...]]]:
     for task in model.tasks:
         for name in task.outputs:
             part = name.rpartition("/")[2]
-            width = (len(task.classes),) if part in ("scores", "probabilities") else ()
+            wide = ("scores", "probabilities", *(("prediction",) * (task.reads == "mask")))
+            width = (len(task.classes),) if part in wide else ()
             wanted[name] = ("tensor(int64)" if part == "prediction" else "float", width)
     return wanted
 

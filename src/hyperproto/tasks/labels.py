@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 
 SEPARATORS = re.compile("[;|]")
 NONE = "(none)"  # what the prototype of the empty set is called
-LOSSES = {name: name for name in ("auto", "both", "cosine", "squared_cosine", "products")}
+ANGLES = ("cosine", "squared_cosine")
+LOSSES = {name: name for name in ("auto", "both", "products", *ANGLES)}
 LOSSES["paper"] = "squared_cosine"
 
 
@@ -56,15 +57,25 @@ class Labels(Task):
     ----------
     labels : int, sequence of str, or Prototypes
         How many labels, or their names; or prototypes of them, and of no label at the end.
-    loss : {"auto", "both", "cosine", "squared_cosine", "products"}, default "auto"
+    loss : {"auto", "both", "products", "cosine", "squared_cosine"}, default "auto"
+        "products" asks that an output reach further toward each label of its set than toward
+        :math:`p_0`, and less far toward all others [1]_:
+
+        .. math:: \log\Bigl(1 + \sum_{k \notin S} e^{l_k}\Bigr)
+            + \log\Bigl(1 + \sum_{k \in S} e^{-l_k}\Bigr), \qquad l_k = z \cdot (p_k - p_0)
+
         "cosine" is 1 - cos to the target; "squared_cosine", or "paper", is its square, Equation 1.
-        "products" is the binary cross-entropy of each label, whose logit
-        :math:`z \cdot (p_k - p_0)` is above 0 where its prototype is nearer than that of no label;
-        the length of an output says how sure it is. "both", which is "auto", is their sum.
+        "both", which is "auto", is the sum of "products" and "cosine".
     weight : float, default 1.0
         Weight of this task in the sum; the method needs none.
-    threshold : float, optional
-        Predict each label whose probability is greater (default: the nearest set).
+    threshold : float, default 0.2
+        Each label is predicted whose logistic of :math:`l_k` is greater. The losses of angles
+        alone, "cosine" and "squared_cosine", predict the nearest set.
+
+    References
+    ----------
+    .. [1] Su, Zhu, Murtadha, Pan, Wen, Liu. "ZLPR: A Novel Loss for Multi-Label Classification."
+       2022, https://arxiv.org/abs/2208.02955.
 
     Examples
     --------
@@ -80,7 +91,7 @@ class Labels(Task):
     labels: int | tuple[str, ...] | Prototypes
     loss: str = "auto"
     weight: float = 1.0
-    threshold: float | None = None
+    threshold: float = 0.2
 
     kind = "labels"
     reads = "mask"
@@ -99,14 +110,11 @@ class Labels(Task):
             check_integer(len(given), "labels", at_least=1)
         elif not hasattr(given, "vectors"):
             given = check_integer(given, "labels", at_least=1)
-        threshold = self.threshold
-        if threshold is not None:
-            threshold = check_finite_number(threshold, "threshold", at_least=0, at_most=1)
         vars(self).update(
             labels=given,
             loss=choose(self.loss, LOSSES, what="loss of labels"),
             weight=check_finite_number(self.weight, "weight", above=0),
-            threshold=threshold,
+            threshold=check_finite_number(self.threshold, "threshold", at_least=0, at_most=1),
         )
 
     # -- values --------------------------------------------------------------------------------

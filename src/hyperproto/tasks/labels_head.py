@@ -10,7 +10,7 @@ from hyperproto.defaults import UNFITTED_SCALE
 from hyperproto.prototypes import Prototypes, place
 from hyperproto.sphere import normalize, working_dtype
 from hyperproto.tasks.head import Head
-from hyperproto.tasks.labels import NONE, Labels
+from hyperproto.tasks.labels import ANGLES, NONE, Labels
 
 MOST = 16  # labels of a set that are looked for where prototypes are not orthonormal
 
@@ -29,6 +29,11 @@ class LabelsHead(Head):
         self.orthonormal = torch.allclose(gram, torch.eye(len(gram), dtype=gram.dtype))
 
     @property
+    def outlier(self) -> str:
+        """How far an output reaches."""
+        return "strength"
+
+    @property
     def placed(self) -> Prototypes:
         """The prototypes with their names, where the labels have any."""
         names = None if self.task.names is None else (*self.task.names, NONE)
@@ -40,16 +45,15 @@ class LabelsHead(Head):
         return normalize(torch.cat([masks, empty], dim=1) @ self.prototypes.to(masks.dtype))
 
     def row_losses(self, z: Tensor, target: Tensor) -> Tensor:
-        """Return 1 - cos to the point of each set, its square, the cross-entropy, or both."""
+        """Return 1 - cos to the point of each set, its square, the loss of products, or both."""
         wide = self.part(z).to(working_dtype(z.dtype))
         with torch.autocast(z.device.type, enabled=False):
-            miss = 1 - (normalize(wide) * self.targets(target.to(wide.dtype))).sum(dim=1)
-            if self.task.loss in ("cosine", "squared_cosine"):
+            target = target.to(wide.dtype)
+            miss = 1 - (normalize(wide) * self.targets(target)).sum(dim=1)
+            if self.task.loss in ANGLES:
                 return miss if self.task.loss == "cosine" else miss.square()
-            entropy = functional.binary_cross_entropy_with_logits(
-                self._products(wide), target.to(wide.dtype), reduction="none"
-            ).sum(dim=1)
-            return entropy if self.task.loss == "products" else entropy + miss
+            apart = _ranked_apart(self._products(wide), target > 0)
+            return apart if self.task.loss == "products" else apart + miss
 
     def scores(self, z: Tensor) -> Tensor:
         """Return the cosine to the prototype of each label, shape (n, K)."""
@@ -59,7 +63,7 @@ class LabelsHead(Head):
         """Return what a logistic function makes probabilities of, shape (n, K): how much further an
         output reaches toward each label than toward no label.
         """
-        if self.task.loss in ("cosine", "squared_cosine"):  # which leave lengths free
+        if self.task.loss in ANGLES:  # which leave lengths free
             cosines = self._cosines(z)
             return UNFITTED_SCALE * (cosines[:, :-1] - cosines[:, -1:])
         with torch.autocast(z.device.type, enabled=False):
@@ -70,11 +74,11 @@ class LabelsHead(Head):
         return self.logits(z).sigmoid()
 
     def predict(self, z: Tensor) -> Tensor:
-        """Return the nearest set, or all labels above a threshold, as masks of 0 and 1. Shape (n,
+        """Return the nearest set, or all labels above the threshold, as masks of 0 and 1. Shape (n,
         K).
         """
         check_directions(self.part(z))
-        if self.task.threshold is not None:
+        if self.task.loss not in ANGLES:
             return (self.probabilities(z) > self.task.threshold).long()
         cosines = self._cosines(z)
         ids = cosines[:, :-1].argsort(dim=1, descending=True)
@@ -113,6 +117,15 @@ class LabelsHead(Head):
         wide = self.part(z).to(working_dtype(z.dtype))
         with torch.autocast(z.device.type, enabled=False):
             return (normalize(wide) @ self.prototypes.to(wide.dtype).mT).clamp(-1, 1)
+
+
+def _ranked_apart(logits: Tensor, inside: Tensor) -> Tensor:
+    """Return log(1 + sum of e^l outside of a set) + log(1 + sum of e^-l inside). Shape (n,)."""
+    out, within = (
+        functional.pad(each.masked_fill(masked, -torch.inf), (0, 1))  # e^0 = 1
+        for each, masked in ((logits, inside), (-logits, ~inside))
+    )
+    return out.logsumexp(dim=1) + within.logsumexp(dim=1)
 
 
 def place_labels(count: int, dim: int) -> Prototypes:

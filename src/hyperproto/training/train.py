@@ -231,9 +231,8 @@ def _headline(
     weights = sum(parameter.numel() for parameter in network.parameters())
     measured = "nothing to measure on" if valid is None else f"{valid:,} to measure on"
     kind = "the sphere" if space.on_sphere else "softmax and squared error"
-    targets = source.train.targets.values()
-    missing = [target.isnan() if target.is_floating_point() else target < 0 for target in targets]
-    without = int(torch.stack(missing).all(dim=0).sum())
+    present = [source.targets[n].present(target) for n, target in source.train.targets.items()]
+    without = int((~torch.stack(present)).all(dim=0).sum())
     unlabeled = f" ({without:,} of them without a label)" if without else ""
     line = f"{source.name}: {examples:,} examples to train on{unlabeled}, {measured}; "
     line += f"{name} with {weights:,} weights; {kind} in {space.dim} dimensions"
