@@ -127,7 +127,9 @@ class Predict(StoredRun):
 
 
 def _told(answer: Any) -> Plain:
-    """Return a prediction by its parts; a number alone is its value."""
+    """Return a prediction by its parts; a number alone is its value, and so are labels."""
+    if isinstance(answer, tuple):
+        return {"value": "; ".join(answer)}
     return answer if isinstance(answer, dict) else {"value": answer}
 
 
@@ -194,6 +196,7 @@ def _cell(answer: Any) -> str:
         value = answer["value"]
         return f"{value:.4g}{ends}" if isinstance(value, float) else str(value)
     lines = ["unknown"] if answer.get("unknown") else []
+    lines += [f"labels: {answer['name'] or 'none'}"] if "labels" in answer else []
     for guess in answer["top"]:
         kind = next(key for key in ("probability", "cosine", "score") if key in guess)
         lines.append(f"{guess['name']}  {kind} {guess[kind]:.3f}")

@@ -50,16 +50,24 @@ def find_giveaways(source: Source) -> Iterator[Giveaway]:
         return
     order = np.random.default_rng(0).permutation(len(inputs))[:MOST_ROWS]
     rows = np.asarray(inputs)[order]
-    answers = {name: source.train.targets[name].numpy()[order] for name in source.targets}
+    answers = {n: _one_column(source.train.targets[n].numpy()[order]) for n in source.targets}
     start = 0
     for column in prepared.encoder.columns:
         block = rows[:, start : start + len(column.outputs)]
         start += block.shape[1]
         values = _values(block, column.kind == "categories", gaps=column.gaps)
         for name, known in source.targets.items():
-            share = _explained(values, answers[name], is_class=known.reads == "index")
+            share = _explained(values, answers[name], is_class=known.reads != "number")
             if share >= EXPLAINED:
                 yield Giveaway(column.name, name, share)
+
+
+def _one_column(targets: Array) -> Array:
+    """Return targets of shape (n,): masks as the ids of the different ones, -1 where missing."""
+    if targets.ndim == 1:
+        return targets
+    ids = np.unique(targets, axis=0, return_inverse=True)[1].reshape(-1)
+    return np.where(np.isnan(targets).any(axis=1), -1, ids)
 
 
 def _values(block: Array, is_category: bool, *, gaps: bool) -> Array:

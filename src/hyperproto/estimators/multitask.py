@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
+import torch
 from numpy.typing import ArrayLike, NDArray
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils import ClassifierTags, assert_all_finite
@@ -15,7 +16,7 @@ from hyperproto._core.errors import InputError
 from hyperproto.defaults import COVERAGE
 from hyperproto.estimators.changes import ClassChanges
 from hyperproto.losses import ClassLoss
-from hyperproto.tasks import Classes, Number, Task, numeric
+from hyperproto.tasks import KINDS, Number, Task, numeric, task_kind
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -28,10 +29,11 @@ class HypersphericalMultiTask(ClassChanges):
 
     Parameters
     ----------
-    tasks : "auto", or sequence of {"classes", "number"}
-        What each column of ``y`` is. By "auto" floating-point columns are numbers, all others
-        classes; in a table of objects, a column is one of numbers where all of its values are
-        numbers and not all of them integers.
+    tasks : "auto", or sequence of str or hp.Task
+        What each column of ``y`` is: "classes", "number", "labels" or another of
+        ``hyperproto.tasks.KINDS``, or a task itself. By "auto" floating-point columns are numbers,
+        all others classes; in a table of objects, a column is one of numbers where all of its
+        values are numbers and not all of them integers.
     dim : int or "auto"
         Axes of all of the output; "auto" is :func:`hyperproto.defaults.choose_dim`.
     loss : {"auto", "free_norm_softmax", "cosine_softmax", "squared_cosine", ...}, or a loss
@@ -67,7 +69,7 @@ class HypersphericalMultiTask(ClassChanges):
     (['classes', 'number'], True)
     """
 
-    tasks: str | Sequence[str] = "auto"
+    tasks: str | Sequence[str | Task] = "auto"
     loss: str | ClassLoss = "auto"
     number_loss: Literal["auto", "absolute", "squared"] = "auto"
     class_weight: Literal["balanced"] | None = None
@@ -98,11 +100,15 @@ class HypersphericalMultiTask(ClassChanges):
 
         Where ``y`` had shape (n,), the probabilities of its one column alone.
         """
-        logits, classes = self._logits(self._outputs(X)), self._class_columns
-        probabilities = [
-            self._calibration(name).probabilities(logits[name]) if name in classes else None
-            for name in self.names_
-        ]
+        z = self._outputs(X)
+        logits, heads = self._logits(z), self.space_.named_heads()
+        probabilities: list[Array | None] = []
+        for name in self.names_:
+            if name in logits:
+                probabilities.append(self._calibration(name).probabilities(logits[name]))
+            else:
+                found = heads[name].probabilities(z)
+                probabilities.append(None if found is None else found.numpy(force=True))
         return probabilities[0] if self.flat_ else probabilities
 
     def cosines(self, X: ArrayLike) -> list[Array]:
@@ -129,12 +135,19 @@ class HypersphericalMultiTask(ClassChanges):
         }
 
     def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        """Return the mean over the columns of accuracy, for classes, and R², for numbers."""
+        """Return the mean over the columns of accuracy, for classes, R², for numbers, and for other
+        tasks their own measure.
+        """
         predictions, true = self._predictions(self._outputs(X)), self._read_y(y, reset=False)
         scores = []
-        for name in self.names_:
-            measure = accuracy_score if name in self._class_columns else r2_score
-            scores.append(measure(true[name], predictions[name], sample_weight=sample_weight))
+        for name, task in self.targets_.items():
+            if task.reads == "mask":
+                told, known = (torch.from_numpy(task.encode(v[name])) for v in (predictions, true))
+                total, count = task.terms(told, known)[task.metric]
+                scores.append(total / max(count, 1))
+            else:
+                measure = accuracy_score if task.reads == "index" else r2_score
+                scores.append(measure(true[name], predictions[name], sample_weight=sample_weight))
         return float(np.mean(scores))
 
     @property
@@ -162,12 +175,15 @@ class HypersphericalMultiTask(ClassChanges):
             )
         return dict(zip(self.targets_, columns, strict=True))
 
-    def _task(self, kind: str, name: str, column: Array) -> Task:
+    def _task(self, kind: str | Task, name: str, column: Array) -> Task:
         """Return the task that a column asks for."""
+        if isinstance(kind, Task):
+            return kind
         if kind == "number":
             return Number(loss=self.number_loss)
-        about = f'Column "{name}" of `y`'
-        return Classes.fit(column, about, loss=self.loss, class_weight=self.class_weight)
+        of_classes = {"loss": self.loss, "class_weight": self.class_weight}
+        options = of_classes if kind == "classes" else {}
+        return task_kind(kind).fit(column, f'Column "{name}" of `y`', **options)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -192,12 +208,14 @@ def _own_dtype(column: Array) -> Array:
     """Return a column of a table of objects in the dtype its values have together."""
     if column.dtype.kind != "O":
         return column
+    if any(np.ndim(value) for value in column.tolist()):  # lists of labels
+        return column
     kinds = {np.asarray(value).dtype.kind for value in column.tolist()}
     alike = kinds in ({"U"}, {"b"}) or kinds <= {"i", "u", "f"}
     return np.array(column.tolist()) if alike else column
 
 
-def _choose_tasks(tasks: str | Sequence[str], columns: list[Array]) -> list[str]:
+def _choose_tasks(tasks: str | Sequence[str | Task], columns: list[Array]) -> Sequence[str | Task]:
     """Return what each column is."""
     if isinstance(tasks, str):
         choose(tasks, {"auto": 0}, what="tasks")
@@ -207,5 +225,6 @@ def _choose_tasks(tasks: str | Sequence[str], columns: list[Array]) -> list[str]
             "tasks", f"say what each of the {len(columns)} columns is", f"{len(tasks)} of them"
         )
     for task in tasks:
-        choose(task, {"classes": 0, "number": 0}, what="task")
-    return list(tasks)
+        if not isinstance(task, Task):
+            choose(task, KINDS, what="task")
+    return tasks

@@ -29,7 +29,7 @@ from hyperproto.models import Backbone
 from hyperproto.runtime.tables import TableEncoder
 from hyperproto.spaces import Space
 from hyperproto.spec import ResolvedSettings
-from hyperproto.tasks import Task, indexed
+from hyperproto.tasks import Task, indexed, task_from_dict
 from hyperproto.training.checkpoint import fill_weights, read_tensors, weights_of, write_tensors
 from hyperproto.training.folder import prototype_files
 from hyperproto.training.load import stored_network, stored_space
@@ -256,6 +256,8 @@ def _to_plain(name: str, value: Any) -> Any:
     """Return a setting as JSON has it; dicts as pairs, since their keys may be numbers."""
     if type(value) in LOSSES.values():
         return {"loss": {"name": value.name, **vars(value)}}
+    if isinstance(value, Task):
+        return {"given": value.to_dict()}
     if isinstance(value, dict):
         return {
             "pairs": [[_to_plain(name, key), _to_plain(name, item)] for key, item in value.items()]
@@ -278,4 +280,6 @@ def _from_plain(value: Any) -> Any:
         return tuple(_from_plain(item) for item in value)
     if not isinstance(value, dict):
         return value
+    if "given" in value:
+        return task_from_dict(value["given"])
     return get_loss(**value["loss"]) if "loss" in value else dict(_from_plain(value["pairs"]))

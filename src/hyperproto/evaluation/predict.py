@@ -162,7 +162,8 @@ class FilePredictions:
     rows : list of dict
         ``{"file": ..., "predictions": {task: ...}}`` in the order of the files; a table's also have
         "row", from 1, and texts "text" in place of "file". A class task's prediction is ``{"name",
-        "cosine", "top": [{"name", "cosine"}, ...]}``, a range's a number. Spaces other than the
+        "cosine", "top": [{"name", "cosine"}, ...]}``, that of labels a tuple of their names, a
+        range's a number. Spaces other than the
         sphere have "score" in place of "cosine". Where the run is calibrated for these weights each
         class also has its "probability"; a class task's prediction also the names in its "set" and,
         where a threshold was fitted, whether it is "unknown", in which case that is its "name"; a
