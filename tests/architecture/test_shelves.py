@@ -30,11 +30,7 @@ SHELVES = {
     "losses": 4,
     "tasks.top_k": 4,
     "tasks.head": 4.4,  # a task on the sphere
-    "tasks.angle_head": 4.5,
-    "tasks.grades_head": 4.6,
-    "tasks.number_head": 4.5,
-    "tasks.pole_head": 4.5,
-    "tasks.prototype_head": 4.5,
+    "tasks.*_head": 4.5,
     "spaces": 5,
     "baselines": 6,
     "export": 7,
@@ -50,6 +46,8 @@ SHELVES = {
 
 def shelf_of(module: str) -> str:
     parts = module.split(".")[1:] or ["hyperproto"]
+    if parts[0] == "tasks" and parts[-1].endswith("_head"):
+        return "tasks.*_head"
     return longer if (longer := ".".join(parts[:2])) in SHELVES else parts[0]
 
 

@@ -64,7 +64,9 @@ def test_what_a_column_is_can_be_said(mixed):
     assert model.tasks_ == ["classes", "number"]
     with pytest.raises(ValueError, match="each of the 2 columns is; got 1"):
         HypersphericalMultiTask(tasks=["classes"]).fit(X, ages)
-    with pytest.raises(ValueError, match='Unknown task "clases". Choose from: "classes", "number"'):
+    with pytest.raises(
+        ValueError, match='Unknown task "clases". Choose from: .*"classes", .*"number"'
+    ):
         HypersphericalMultiTask(tasks=["clases", "number"]).fit(X, ages)
 
 
