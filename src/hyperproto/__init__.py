@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from hyperproto.prototypes import Prototypes, place
     from hyperproto.prototypes.explore import separation_bound, suggest_dim
     from hyperproto.spaces import OutputSpace, Space
-    from hyperproto.tasks import Angle, Classes, Grades, Labels, Number, Range, Task
+    from hyperproto.tasks import Angle, Classes, Grades, Labels, Number, Range, Task, Tree
     from hyperproto.training import Run, TrainSettings, evaluate
     from hyperproto.training.fit import fit
 
@@ -46,7 +46,7 @@ _HOMES = {
     "prototypes": ("Prototypes", "place"),
     "prototypes.explore": ("separation_bound", "suggest_dim"),
     "spaces": ("OutputSpace", "Space"),
-    "tasks": ("Angle", "Classes", "Grades", "Labels", "Number", "Range", "Task"),
+    "tasks": ("Angle", "Classes", "Grades", "Labels", "Number", "Range", "Task", "Tree"),
     "training": ("Run", "TrainSettings", "evaluate", "fit"),
 }
 
@@ -63,6 +63,7 @@ __all__ = [
     "Space",
     "Task",
     "TrainSettings",
+    "Tree",
     "__version__",
     "baselines",
     "codes",

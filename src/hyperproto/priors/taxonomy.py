@@ -64,6 +64,18 @@ def from_taxonomy(
     [1.0, 0.333, 0.25]
     """
     names = require_names(names, what="a taxonomy")
+    parents, where = read_taxonomy(taxonomy)
+    found = nodes_of(names, parents, where)
+    notes = handle_missing(names, found, missing=missing, where=where, vocabulary=parents)
+    return _path_prior(found, parents.__getitem__, names, where.removeprefix("the "), notes)
+
+
+def read_taxonomy(
+    taxonomy: str | Path | Iterable[object],
+) -> tuple[dict[str, list[str]], str]:
+    """Return the parents of each node of a taxonomy, in any form that :func:`from_taxonomy` takes,
+    and what errors call it.
+    """
     source = "taxonomy"
     if isinstance(taxonomy, str | Path):
         path = as_path(taxonomy)
@@ -82,9 +94,7 @@ def from_taxonomy(
                 above.append(parent)
     where = f"the {source}"
     check_taxonomy(parents, where=where)
-    found = _nodes_of(names, parents, where)
-    notes = handle_missing(names, found, missing=missing, where=where, vocabulary=parents)
-    return _path_prior(found, parents.__getitem__, names, source, notes)
+    return parents, where
 
 
 def from_wordnet(names: tuple[str, ...], *, missing: Missing = "error") -> Prior:
@@ -296,7 +306,7 @@ def _rows(path: Path) -> list[tuple[str, str]]:
     return edges
 
 
-def _nodes_of(names: tuple[str, ...], taxonomy: Iterable[str], where: str) -> list[str | None]:
+def nodes_of(names: tuple[str, ...], taxonomy: Iterable[str], where: str) -> list[str | None]:
     """Return the node of each name: the one with exactly that name, else one that differs in case
     and separators.
     """

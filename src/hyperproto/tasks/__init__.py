@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from hyperproto.tasks.number import Number
     from hyperproto.tasks.range import Range
     from hyperproto.tasks.task import Axes, Task, indexed, numeric, task_from_dict, task_kind
+    from hyperproto.tasks.tree import Tree
 
 __all__ = [
     "MISSING",
@@ -28,6 +29,7 @@ __all__ = [
     "Number",
     "Range",
     "Task",
+    "Tree",
     "indexed",
     "numeric",
     "task_from_dict",
@@ -41,10 +43,11 @@ KINDS = {
     "labels": "hyperproto.tasks.labels:Labels",
     "number": "hyperproto.tasks.number:Number",
     "range": "hyperproto.tasks.range:Range",
+    "tree": "hyperproto.tasks.tree:Tree",
 }
 """Where each kind of task is. An entry also gives its option of the command line."""
 
-METAVARS = {"angle": "COLUMN=PERIOD", "grades": "COLUMN=LOW,...,HIGH"}
+METAVARS = {"angle": "COLUMN=PERIOD", "grades": "COLUMN=LOW,...,HIGH", "tree": "COLUMN=FILE"}
 """What such an option takes, where that is more than the name of a column."""
 
 _HOMES = {
@@ -56,6 +59,7 @@ _HOMES = {
     "Labels": "labels",
     "Number": "number",
     "Range": "range",
+    "Tree": "tree",
 }
 
 

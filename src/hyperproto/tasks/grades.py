@@ -45,6 +45,7 @@ class Grades(Classes):
     kind = "grades"
     metric = "rank_error"
     higher_is_better = False
+    places_itself = True
 
     @classmethod
     def fit(

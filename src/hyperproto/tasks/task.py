@@ -72,6 +72,8 @@ class Task(ABC):
         Whether it owns one axis of a sphere that it shares, and reads all later ones.
     has_prototypes : bool
         Whether it is stored with prototypes, of which :meth:`from_dict` rebuilds it.
+    places_itself : bool
+        Whether it knows where its prototypes belong, so that data should not place them.
     """
 
     kind: ClassVar[str]
@@ -81,6 +83,7 @@ class Task(ABC):
     missing: ClassVar[float]
     takes_pole: ClassVar[bool] = False
     has_prototypes: ClassVar[bool] = False
+    places_itself: ClassVar[bool] = False
 
     weight: float = 1.0
     loss: Any = "auto"

@@ -114,6 +114,7 @@ def _build_sphere(
         and not placing
         and not separate
         and bool(indexed(tasks))
+        and not any(task.places_itself for task in tasks.values())
         and defaults.uses_prior(*_counts(tasks), dim, spec.loss, frozen=frozen)
     )
     if spec.loss == "auto" and (spec.loss_options or (by_data and frozen)):
