@@ -52,6 +52,9 @@ NAMES = (
     "imbalance",
     "pretrained",
     "targets",
+    "labels",
+    "label_points",
+    "tree",
 )
 RESULTS = Path(__file__).parents[1] / "results"
 

@@ -126,6 +126,8 @@ def test_measures_add_up_to_those_of_scikit_learn():
         for name in parts[0]
     }
     assert found["micro_f1"] == pytest.approx(f1_score(true, told, average="micro"))
+    (macro,) = task.whole_metrics(told, true).values()
+    assert macro == pytest.approx(f1_score(true, told, average="macro"), rel=1e-6)
     assert found["subset_accuracy"] == pytest.approx(accuracy_score(true, told))
 
 

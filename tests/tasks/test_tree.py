@@ -9,6 +9,8 @@ import torch
 import hyperproto as hp
 from hyperproto._core.errors import InputError
 from hyperproto.cli.main import main
+from hyperproto.priors import from_data
+from hyperproto.priors.taxonomy import from_taxonomy
 from hyperproto.tasks import task_from_dict
 from tests.data.layouts import write_csv
 
@@ -98,6 +100,20 @@ def test_prototypes_are_nearer_the_nearer_classes_are():
     vectors = hp.Space(4, hp.Tree(PETS)).prototypes.vectors
     cosines = vectors @ vectors.mT
     assert min(cosines[0, 1], cosines[2, 3]) > cosines[:2, 2:].max()
+
+
+def test_what_data_say_is_joined_with_the_tree():
+    tree = hp.Tree(PETS)
+    inputs = torch.randn(50, 3, generator=torch.Generator().manual_seed(0))
+    data = from_data(inputs, torch.arange(50) % 5, tree.names, num_classes=5, missing="free")
+    joined, alone = tree.joined(data), from_taxonomy(tree.parents, tree.names)
+    others = ~np.eye(5, dtype=bool)
+    standard = [
+        (p.similarity - p.similarity[others].mean()) / p.similarity[others].std()
+        for p in (data, alone)
+    ]
+    assert np.corrcoef(sum(standard)[others], joined.similarity[others])[0, 1] > 1 - 1e-9
+    assert hp.place(tree.names, 3, prior=joined).certificate.prior_agreement is not None
 
 
 @pytest.mark.parametrize(

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from hyperproto.losses import ClassLoss
+    from hyperproto.priors import Prior
     from hyperproto.prototypes import Prototypes
     from hyperproto.tasks.prototype_head import PrototypeHead
 
@@ -358,6 +359,10 @@ class Classes(Task):
         if not hasattr(placed, "vectors"):
             placed = place(placed, axes.stop - axes.start, effort="fast", every_axis=True)
         return PrototypeHead(self, axes, placed)
+
+    def joined(self, prior: Prior) -> Prior:
+        """Return what data say about the classes, joined with what the task knows of them."""
+        return prior
 
     @property
     def cosine_scale(self) -> float:

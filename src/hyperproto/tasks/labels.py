@@ -245,6 +245,13 @@ class Labels(Task):
             "subset_accuracy": (right, len(true)),
         }
 
+    def whole_metrics(self, predicted: Tensor, targets: Tensor) -> dict[str, float]:
+        """Return the mean F1 of the labels, 0 for one that is neither there nor predicted."""
+        there = self.present(targets)
+        told, true = predicted[there] > 0, targets[there] > 0
+        count = (told.sum(dim=0) + true.sum(dim=0)).clamp_min(1)
+        return {"macro_f1": float((2 * (told & true).sum(dim=0) / count).double().mean())}
+
     def baseline(self, targets: Tensor) -> Tensor:
         """Return the most frequent set."""
         import torch

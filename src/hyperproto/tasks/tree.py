@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Self
@@ -19,6 +19,7 @@ from hyperproto.tasks.task import Terms
 if TYPE_CHECKING:
     from torch import Tensor
 
+    from hyperproto.priors import Prior
     from hyperproto.tasks.tree_head import TreeHead
 
 DECISIONS = {name: name for name in ("cost", "nearest")}
@@ -62,7 +63,6 @@ class Tree(Classes):
     decision: str
 
     kind = "tree"
-    places_itself = True
 
     def __init__(
         self, classes: Any, *args: Any, parents: Any = None, decision: str = "cost", **options: Any
@@ -190,6 +190,27 @@ class Tree(Classes):
             size = axes.stop - axes.start
             placed = place(placed, size, prior=self.parents, effort="fast", every_axis=True)
         return TreeHead(self, axes, placed)
+
+    def joined(self, prior: Prior) -> Prior:
+        """Return what data say about the classes together with the tree, each in standard deviations
+        over its pairs.
+        """
+        from hyperproto.priors.taxonomy import from_taxonomy
+
+        tree, others = (
+            from_taxonomy(self.parents, self.names),
+            ~np.eye(self.num_classes, dtype=bool),
+        )
+        seen = others & prior.known & prior.known[:, None]
+        both = np.zeros(others.shape)
+        for similarity, pairs in ((prior.similarity, seen), (tree.similarity, others)):
+            spread = similarity[pairs].std() or 1.0
+            both += np.where(pairs, (similarity - similarity[pairs].mean()) / spread, 0)
+        both -= both[others].min()
+        both *= 0.9 / both[others].max()
+        np.fill_diagonal(both, 1)
+        source = f"{prior.source} and a {tree.source}"
+        return replace(prior, similarity=both, known=tree.known, source=source)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, without the prototypes."""

@@ -155,6 +155,7 @@ def _place(
             raise InputError("prior", rule, '"data"')
         prior = prior_from_data(train, name, task)
         if prior is not None:
+            prior = task.joined(prior)
             method = defaults.choose_prior_method(task.num_classes, axes, frozen=frozen)
     return place(
         _names(task),
