@@ -2,6 +2,7 @@
 
 import csv
 import json
+import math
 
 import numpy as np
 import pandas
@@ -11,6 +12,7 @@ import hyperproto as hp
 from hyperproto.cli.main import main
 from hyperproto.estimators import HypersphericalMultiTask
 from hyperproto.runtime import Predictor
+from hyperproto.runtime.conformal import ConformalSets
 from tests.data.layouts import write_csv
 
 NAMES = ("hot", "humid", "windy")
@@ -59,7 +61,9 @@ def test_one_estimator_learns_labels_a_class_and_a_number(tmp_path):
     sets[:] = [tuple(np.array(NAMES)[row > 0.3].tolist()) for row in draws]
     y = pandas.DataFrame({"sets": sets, "side": draws[:, 0] > 0, "wind": draws[:, 2]})
     model = HypersphericalMultiTask(
-        tasks=["labels", hp.Classes.fit(np.array([False, True])), "number"], random_state=0
+        tasks=["labels", hp.Classes.fit(np.array([False, True])), "number"],
+        calibrate=True,
+        random_state=0,
     ).fit(draws, y)
     assert model.tasks_ == ["labels", "classes", "number"]
     assert model.score(draws, y) > 0.9
@@ -68,3 +72,18 @@ def test_one_estimator_learns_labels_a_class_and_a_number(tmp_path):
     model.save(tmp_path / "model")
     again = hp.load(tmp_path / "model", HypersphericalMultiTask)
     assert (again.predict(draws) == model.predict(draws)).all()
+    model.export(tmp_path / "exported", draws)
+    inside = Predictor(tmp_path / "exported").conformal_sets(draws)["sets"]
+    assert inside[model.targets_["sets"].encode(sets) > 0].mean() > 0.9
+
+
+def test_sets_hold_the_stated_share_of_the_labels_of_an_example():
+    generator = np.random.default_rng(0)
+    shares = generator.uniform(size=(4000, 5)) ** 2
+    masks = (generator.uniform(size=shares.shape) < shares).astype(float)
+    masks[0] = np.nan
+    sets = ConformalSets.fit(shares[:2000], masks[:2000], 0.8)
+    inside, true = sets.sets(shares[2000:]), masks[2000:] > 0
+    recall = (inside & true).sum(axis=1) / np.maximum(true.sum(axis=1), 1)
+    assert 0.8 < np.where(true.any(axis=1), recall, 1).mean() < 0.85
+    assert ConformalSets.fit(shares[1:4], masks[1:4], 0.9).threshold == math.inf

@@ -10,6 +10,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import expit
 from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import check_is_fitted
 
@@ -106,6 +107,10 @@ class ConfidentEstimator(SphereEstimator, ABC):
         if is_class:
             about |= self._calibration(name).form()
             about["sets"] = [self._conformal_sets(name, coverage) for coverage in EXPORTED]
+        elif self.targets_[name].reads == "mask":
+            rows = self.held_out_[name]
+            shares = expit(rows.scores)
+            about["sets"] = [ConformalSets.fit(shares, rows.targets, level) for level in EXPORTED]
         else:
             about["intervals"] = [self._conformal_interval(name, level) for level in EXPORTED]
         return about | {"calibrated": True}

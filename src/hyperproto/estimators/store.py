@@ -246,9 +246,11 @@ def _read_replay(path: Path, columns: dict[str, Task], width: int) -> Split | No
 
 def _check_targets(targets: torch.Tensor, count: int, task: Task) -> None:
     """Raise where these are not the targets of ``count`` rows."""
-    if targets.shape != (count,):
+    if task.reads == "mask":
+        task.check_form(targets, count, "Stored targets")
+    elif targets.shape != (count,):
         raise InputError("Stored targets", f"have shape ({count},)", tuple(targets.shape))
-    if task.reads == "index":
+    if task.reads != "number":
         task.check(targets, "Stored targets")
 
 

@@ -32,6 +32,28 @@ def conformal_quantile(scores: Numbers, coverage: float) -> float:
     return math.inf if rank > len(scores) else float(np.partition(scores, rank - 1)[rank - 1])
 
 
+def recall_threshold(scores: Numbers, masks: NDArray[Any], coverage: float) -> float:
+    r"""Return the threshold at which a set is expected to hold so large a share of the labels of a
+    new example, by conformal risk control [1]_; where an example has none, nothing is missed.
+
+    .. math:: \hat t = \inf \Bigl\{ t : \frac{1}{n + 1} \Bigl(1 + \sum_i
+        \frac{|\{k \in S_i : s_{ik} > t\}|}{|S_i|}\Bigr) \le 1 - c \Bigr\}
+
+    References
+    ----------
+    .. [1] Angelopoulos, Bates, Fisch, Lei, Schuster. "Conformal Risk Control." ICLR 2024.
+    """
+    there = ~np.isnan(masks).any(axis=1)
+    inside = masks[there] > 0
+    rows, labels = np.nonzero(inside)
+    found, shares = scores[there][rows, labels], 1 / inside.sum(axis=1)[rows]
+    order = np.argsort(found)
+    missed = shares.sum() - np.cumsum(shares[order])
+    allowed = (len(inside) + 1) * (1 - check_share(coverage, "coverage")) - 1
+    enough = np.flatnonzero(missed <= allowed + 1e-9)
+    return float(found[order][enough[0]]) if len(enough) else math.inf
+
+
 def check_share(value: Any, name: str) -> float:
     """Return a share strictly between 0 and 1."""
     share = check_finite_number(value, name, above=0)
@@ -86,11 +108,16 @@ class ConformalSets:
         Parameters
         ----------
         probabilities : array, shape (n, num_classes)
-        labels : array of integers, shape (n,)
-            -1 where missing; those rows do not count.
+        labels : array of integers, shape (n,); or masks, shape (n, num_classes)
+            -1 where missing, or a row of NaN; those rows do not count.
         coverage : float, default 0.9
-            How often the set must contain the right class, between 0 and 1.
+            How often the set must contain the right class, between 0 and 1; of masks, the share of
+            an example's labels that it must contain in expectation.
         """
+        if np.ndim(labels) == 2:
+            array = to_numbers(probabilities, "probabilities", ndim=2)
+            threshold = recall_threshold(1 - array, np.asarray(labels), coverage)
+            return cls(threshold, coverage)
         array, ids = labeled_rows(probabilities, labels, "probabilities")
         scores = 1 - array[np.arange(len(ids)), ids]
         return cls(conformal_quantile(scores, check_share(coverage, "coverage")), coverage)
