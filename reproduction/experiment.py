@@ -24,7 +24,6 @@ SEEDS = {
     "smoke": (0, 1),
 }
 PREFIXES = ("table", "figure_", "beyond_")  # of modules that have an EXPERIMENT
-BEYOND = "beyond-"  # of what the paper does not have
 RATES = "beyond-rates"
 ALL = {  # that a scale was made for, what is asked first at the front; other scales have everything
     "medium": (

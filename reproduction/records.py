@@ -1,5 +1,6 @@
-"""Records of cells that are done: ``records/NAME.jsonl`` has one line for each, sorted by address;
-``outcomes.jsonl`` has what became of each test image, where that was stored.
+"""Records of cells that are done: a line for each, sorted by address, in ``records/paper.jsonl`` or
+``records/beyond.jsonl``; ``outcomes.jsonl`` has what became of each test image, where that was
+stored.
 """
 
 import base64
@@ -23,6 +24,7 @@ from reproduction.cell import Cell
 
 FORMAT = "hyperproto.cell/2"
 OUTCOMES = "outcomes.jsonl"
+BEYOND = "beyond-"  # what names of tables that the paper does not have begin with
 
 
 @dataclass(frozen=True)
@@ -39,8 +41,10 @@ class Record:
 
 
 def records_file(results: Path, name: str) -> Path:
-    """Return where the records of a table are."""
-    return results / "records" / f"{name}.jsonl"
+    """Return where the records of a table are: all of the paper's in one file, and all that go
+    beyond it in another.
+    """
+    return results / "records" / ("beyond.jsonl" if name.startswith(BEYOND) else "paper.jsonl")
 
 
 def write_record(results: Path, name: str, record: dict[str, Any]) -> None:

@@ -22,8 +22,9 @@ from benchmarks.own_features.rows import ROWS  # noqa: E402
 from benchmarks.own_features.verdict import PEERS, table  # noqa: E402
 from reproduction.cell import PAPER  # noqa: E402
 from reproduction.claims import to_table  # noqa: E402
-from reproduction.experiment import BEYOND, experiment_names, find_experiment  # noqa: E402
+from reproduction.experiment import experiment_names, find_experiment  # noqa: E402
 from reproduction.grid import make_grid  # noqa: E402
+from reproduction.records import BEYOND  # noqa: E402
 from reproduction.reports import read_sections  # noqa: E402
 
 PART = re.compile(r"(<!-- table: ([\w-]+) -->\n).*?(<!-- end -->)", re.DOTALL)

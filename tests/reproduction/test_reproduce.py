@@ -61,7 +61,7 @@ def test_rotated_mnist_shows_the_sphere(tmp_path, capsys):
         f"{stem}-1.png",
         f"{stem}-1.svg",
         f"{stem}-1-sphere.html",
-        f"{stem}.md",
+        "figure-rotated-mnist.md",
         f"{stem}.tex",
     } <= written
     assert "images" in (tmp_path / "results" / "reports" / f"{stem}-1-sphere.html").read_text(
@@ -113,7 +113,7 @@ def test_what_is_done_is_reported_and_what_failed_is_named(failing, tmp_path, ca
     assert f"reproduction: {len(failing)} cell" in told.err
     for kind in failing:
         assert f"{kind}, D = 3, seed 0: {kind} must not be." in told.err
-    assert (tmp_path / "results" / "reports" / "table2-smoke.md").is_file() == (len(failing) == 1)
+    assert (tmp_path / "results" / "reports" / "table2.md").is_file() == (len(failing) == 1)
     assert ("Our placement" in told.out) == (len(failing) == 1)
 
 
