@@ -217,6 +217,18 @@ def test_a_run_cut_off_at_its_beginning_ends_in_the_same_bits(unbroken, tmp_path
     assert contents(folder) == contents(unbroken[1])
 
 
+def test_a_run_on_the_network_of_another_is_resumed_with_the_preparation_of_that(
+    unbroken, tmp_path
+):
+    path = numbers_table(tmp_path, rows=40)  # which by itself would be prepared otherwise
+    whole, folder = tmp_path / "whole", tmp_path / "run"
+    train(recipe_for(path, weights=str(unbroken[1]), epochs=1), whole)
+    folder.mkdir()
+    shutil.copy(whole / "spec.json", folder)  # all that a run that is killed early leaves
+    resume_run(folder)
+    assert contents(folder) == contents(whole)
+
+
 KILLED = """
 import os, signal, sys
 from hyperproto.cli.main import main
