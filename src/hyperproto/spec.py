@@ -350,8 +350,4 @@ class RunSpec:
     @classmethod
     def from_dict(cls, values: Mapping[str, object]) -> Self:
         """Rebuild what :meth:`to_dict` described."""
-        if not isinstance(values, Mapping) or not isinstance(values.get("data"), Mapping):
-            raise InputError(
-                "A description of a run", "say which data it is about", f"{values!r:.100}"
-            )
         return from_plain(cls, values)

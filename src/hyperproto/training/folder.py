@@ -25,7 +25,6 @@ anything a file names.
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import fields
 from itertools import count
 from os import PathLike
 from pathlib import Path
@@ -35,7 +34,13 @@ import torch
 from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
-from hyperproto._core.errors import InputError, NonFiniteLossError, StorageError, arg
+from hyperproto._core.errors import (
+    HyperprotoError,
+    InputError,
+    NonFiniteLossError,
+    StorageError,
+    arg,
+)
 from hyperproto._core.files import (
     Plain,
     as_path,
@@ -300,9 +305,12 @@ def take_folder(folder: Path) -> None:
 def _check_spec(folder: Path) -> None:
     """Raise where a file called like the description of a run is not one that a run wrote."""
     content = read_json(folder / SPEC)
-    if not isinstance(content, dict) or content.keys() != {part.name for part in fields(RunSpec)}:
+    try:
+        RunSpec.from_dict(content)
+    except HyperprotoError:
         got, advice = "a file that would be overwritten", "Choose another folder."
-        raise InputError(f'"{folder / SPEC}"', "be the description of a run", got, advice)
+        rule = "be the description of a run"
+        raise InputError(f'"{folder / SPEC}"', rule, got, advice) from None
 
 
 def _is_features(path: Path) -> bool:
