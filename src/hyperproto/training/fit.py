@@ -151,14 +151,8 @@ def fit(
         if chosen.patience is not None or chosen.monitor is not None or restore_best:
             check_monitor(chosen, space, z, restore_best=restore_best, scored=scored)
         parameters = [*network.parameters(), *space.parameters()]
-        if optimizer is None:
-            descent: AnyOptimizer = GradientDescent(
-                parameters,
-                lr=chosen.lr,
-                momentum=chosen.momentum,
-                weight_decay=chosen.weight_decay,
-            )
-        else:
+        descent: AnyOptimizer = GradientDescent(parameters, chosen)
+        if optimizer is not None:
             descent = check_optimizer(optimizer, parameters, given)
             chosen = replace(chosen, lr=float(descent.param_groups[0]["lr"]))
         batches = Batches(
@@ -173,19 +167,13 @@ def fit(
         run = Run(network, space, monitor=chosen.monitor)
         keeper = None
         if folder is not None:
-            keeper = Keeper(
-                RunFolder.at(folder),
-                TrainState(network, space, descent, machine, chosen.seed),
-                checkpoint_seconds,
-            )
-            config = describe_run(
-                network,
-                space,
-                settings=chosen.to_dict(),
-                **({} if optimizer is None else {"optimizer": describe_optimizer(descent)}),
-                data={"train": len(examples), "valid": None if scored is None else len(scored)},
-                preprocessing=getattr(preprocessing, "to_dict", lambda: preprocessing)(),
-            )
+            more = {} if optimizer is None else {"optimizer": describe_optimizer(descent)}
+            data = {"train": len(examples), "valid": None if scored is None else len(scored)}
+            prepared = getattr(preprocessing, "to_dict", lambda: preprocessing)()
+            about = {"settings": chosen.to_dict(), **more, "data": data, "preprocessing": prepared}
+            state = TrainState(network, space, descent, machine, chosen.seed)
+            keeper = Keeper(RunFolder.at(folder), state, checkpoint_seconds)
+            config = describe_run(network, space, **about)
             opened.enter_context(keeper.opened(run, config, resume=resume))
         show = progress if machine.rank == 0 else False
         total = chosen.epochs * len(batches)

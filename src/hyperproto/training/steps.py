@@ -294,8 +294,9 @@ class GradientDescent:
     small fit and that nothing here uses (``python -m benchmarks startup``).
     """
 
-    def __init__(self, parameters: list[nn.Parameter], **options: float) -> None:
-        self.param_groups: list[Plain] = [{"params": parameters, **options}]
+    def __init__(self, parameters: list[nn.Parameter], settings: ResolvedSettings) -> None:
+        group = {"params": parameters, "lr": settings.lr, "momentum": settings.momentum}
+        self.param_groups: list[Plain] = [group | {"weight_decay": settings.weight_decay}]
         self.state: dict[nn.Parameter, dict[str, Tensor | None]] = {}
 
     @torch.no_grad()
