@@ -131,6 +131,14 @@ def test_labels_that_training_never_saw_are_a_sentence_and_a_choice(tmp_path):
         )
 
 
+def test_a_separator_at_the_end_of_lines_makes_no_column(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("a,b,\n1,x,\n2,y,\n")
+    assert cells_of(path) == {"a": ["1", "2"], "b": ["x", "y"]}
+    path.write_text("a,b,\n1,x,\n2,y,z\n")
+    assert cells_of(path)[""] == [None, "z"]
+
+
 def test_a_table_of_few_rows_is_refused_where_some_are_held_out(tmp_path):
     path = write_people(tmp_path)
     with pytest.raises(InputError) as wrong:

@@ -183,10 +183,8 @@ def read_tiny_imagenet(path: str | Path, *, names: Literal["words", "wnid"] = "w
 
 
 def _first_words(path: Path, wnids: list[str]) -> list[str]:
-    first = {}
-    for line in read_lines(path):
-        wnid, _, words = line.partition("\t")
-        first[wnid] = words.partition(",")[0].strip()
+    lines = (line.partition("\t") for line in read_lines(path))
+    first = {wnid: words.partition(",")[0].strip() for wnid, _, words in lines}
     words_of = [first.get(wnid) or wnid for wnid in wnids]
     times = Counter(words_of)
     return [

@@ -159,7 +159,9 @@ def _read_text(path: Path) -> Table:
             pass
         raise InputError(f'Table "{path}"', "be readable", f"an error ({error})") from None
     cells = (_cleaned(values[1:], found.delimiter) for values in table.columns)
-    return Table(path, dict(zip(found.names, cells, strict=True)))
+    named = zip(found.names, cells, strict=True)
+    # a separator at the end of every line makes a column without a name and without a value
+    return Table(path, {name: c for name, c in named if name or c.null_count < len(c)})
 
 
 def _read_parquet(path: Path) -> Table:
