@@ -16,7 +16,7 @@ from typing import Any
 from hyperproto._core.errors import MissingDataError, require
 from hyperproto._core.files import as_path
 from hyperproto._core.folders import filling
-from hyperproto.evaluation.run_data import encoder_of, open_run, run_preprocessing
+from hyperproto.evaluation.run_data import open_run, run_preprocessing
 from hyperproto.spaces.output_space import by_name
 from hyperproto.training.run import describe_measures
 
@@ -159,7 +159,7 @@ class HubModel:
         """
         if self.record.preprocessing is None or len(self.space.tasks) > 1:
             return None
-        encoder, (task,) = encoder_of(run_preprocessing(self.record)), self.space.tasks.values()
+        encoder, (task,) = run_preprocessing(self.record).encoder, self.space.tasks.values()
         inputs = "image"
         if encoder is not None:
             inputs = "text" if encoder.columns[0].kind == "text" else "tabular"

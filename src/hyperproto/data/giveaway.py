@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hyperproto._core.arrays import Array
-from hyperproto.data.preprocessing import TablePreprocessing, is_sparse
+from hyperproto.data.preprocessing import is_sparse
 from hyperproto.data.source import Source
 
 EXPLAINED, TRIVIAL = 0.995, 0.95  # shares that a column gets right, and the most frequent class
@@ -42,17 +42,14 @@ def find_giveaways(source: Source) -> Iterator[Giveaway]:
     A value is predicted by the other rows that have it: the most frequent class of theirs, or the
     mean rank of their numbers; numbers count as equal where they are neighbors.
     """
-    inputs = source.train.inputs
-    prepared = source.preprocessing
-    if not isinstance(prepared, TablePreprocessing) or is_sparse(inputs):
-        return
-    if len(inputs) < FEWEST_ROWS:
+    inputs, encoder = source.train.inputs, source.preprocessing.encoder
+    if encoder is None or is_sparse(inputs) or len(inputs) < FEWEST_ROWS:
         return
     order = np.random.default_rng(0).permutation(len(inputs))[:MOST_ROWS]
     rows = np.asarray(inputs)[order]
     answers = {n: _one_column(source.train.targets[n].numpy()[order]) for n in source.targets}
     start = 0
-    for column in prepared.encoder.columns:
+    for column in encoder.columns:
         block = rows[:, start : start + len(column.outputs)]
         start += block.shape[1]
         values = _values(block, column.kind == "categories", gaps=column.gaps)

@@ -13,7 +13,6 @@ from hyperproto._core.files import Plain, as_path
 from hyperproto.data import cifar100, digits, published
 from hyperproto.data.image_files import ImageFiles, images_in
 from hyperproto.data.image_folder import is_image_folder, read_image_folder
-from hyperproto.data.preprocessing import TablePreprocessing
 from hyperproto.data.source import Source
 from hyperproto.data.table_files import is_table
 from hyperproto.data.tables import describe_encoder, read_table
@@ -214,8 +213,8 @@ def describe_source(source: Source) -> Plain:
     """Return counts, inputs, classes and ranges of a source, for people and for JSON."""
     parts = {"train": source.train} | ({} if source.test is None else {"test": source.test})
     inputs = source.train.inputs
-    if isinstance(source.preprocessing, TablePreprocessing):
-        described = describe_encoder(source.preprocessing.encoder)
+    if (encoder := source.preprocessing.encoder) is not None:
+        described = describe_encoder(encoder)
     elif isinstance(inputs, ImageFiles):
         described = "image files"
     else:

@@ -26,7 +26,6 @@ from hyperproto.data import (
 )
 from hyperproto.data.preprocessing import (
     Preprocessing,
-    TablePreprocessing,
     join_rows,
     preprocessing_from_dict,
 )
@@ -160,7 +159,7 @@ class OpenRun:
         other = path is not None and Path(path).resolve() != Path(spec.path).resolve()
         targets = encoder = None
         if reader == "table" and (trained is None or record.preprocessing is not None):
-            encoder = encoder_of(run_preprocessing(record))
+            encoder = run_preprocessing(record).encoder
         if reader in OWN and other:
             targets = _known_targets(self.space.tasks, reader)
             if reader == "table" and trained is None:
@@ -263,11 +262,6 @@ def run_preprocessing(record: RunRecord, source: Source | None = None) -> Prepro
         raise InputError(about, "be complete", repr(error)) from None
 
 
-def encoder_of(preprocessing: Preprocessing) -> TableEncoder | None:
-    """Return how cells of a table become numbers; None where inputs are images."""
-    return preprocessing.encoder if isinstance(preprocessing, TablePreprocessing) else None
-
-
 def _known_targets(tasks: Mapping[str, Task], reader: str) -> dict[str, Task]:
     """Return the run's tasks by the names the reader gives them; without class names there is
     nothing to know.
@@ -335,7 +329,7 @@ def unlabeled(
     """Return the inputs of files as a :class:`~hyperproto.data.Source` has them, and where each
     came from.
     """
-    encoder = encoder_of(preprocessing)
+    encoder = preprocessing.encoder
     if encoder is not None:
         return _read_rows(paths, encoder)
     column = None if record.spec is None else record.spec.data.options.get("image")
@@ -383,7 +377,7 @@ def _read_rows(paths: Iterable[Path], encoder: TableEncoder) -> tuple[Tensor, li
 
 
 def _encode_texts(texts: Sequence[str], preprocessing: Preprocessing) -> tuple[Inputs, list[Plain]]:
-    encoder = encoder_of(preprocessing)
+    encoder = preprocessing.encoder
     if encoder is None or encoder.columns[0].kind != "text":
         got = "images" if encoder is None else "columns of a table"
         raise InputError("text", "be left out for a run on other inputs", got)

@@ -21,7 +21,7 @@ from hyperproto.data import ImageData
 from hyperproto.data.table_files import read_columns
 from hyperproto.evaluation import ClassReport, Evaluation, TaskPredictions, evaluate_run
 from hyperproto.evaluation.evaluate import Predicted
-from hyperproto.evaluation.run_data import AnyRun, encoder_of, run_preprocessing
+from hyperproto.evaluation.run_data import AnyRun, run_preprocessing
 from hyperproto.evaluation.runs import describe_record
 from hyperproto.report import measures, pages
 from hyperproto.report.projection import nearest
@@ -318,7 +318,7 @@ def _cells(found: Predicted, rows: Ids, columns: dict[str, list[str]]) -> dict[s
         return {"example": [str(row + 1) for row in rows], **columns}
     file, numbers = found.data.origin
     places, table = numbers[rows].tolist(), read_columns(file)
-    encoder = encoder_of(run_preprocessing(found.run.record, found.data.source))
+    encoder = run_preprocessing(found.run.record, found.data.source).encoder
     names = () if encoder is None else encoder.names[:COLUMNS]
     cells = {name: [_written(table[name].cells[at])[:300] for at in places] for name in names}
     return {"row": [str(at + 1) for at in places], **columns, **cells}
