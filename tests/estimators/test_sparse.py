@@ -30,6 +30,9 @@ def test_rows_are_taken_and_joined_as_of_a_dense_tensor():
     ids = torch.tensor([5, 5, 0, 119])
     assert torch.equal(take_rows(rows, ids).to_dense(), dense[ids])
     assert torch.equal(take_rows(rows, slice(3, 9)).to_dense(), dense[3:9])
+    assert torch.equal(take_rows(rows, ids[:1]).to_dense(), dense[ids[:1]])
+    one = take_rows(rows, slice(3, 4))
+    assert torch.equal(take_rows(one, torch.tensor([0])).to_dense(), dense[3:4])
     assert torch.equal(
         join_rows([rows, take_rows(rows, ids)]).to_dense(), torch.cat([dense, dense[ids]])
     )

@@ -346,7 +346,7 @@ def take_rows(values: Tensor, ids: Tensor | slice) -> Tensor:
     [[0.0, 0.0, 1.0], [1.0, 0.0, 0.0]]
     """
     if values.layout == torch.sparse_csr:
-        return from_scipy(to_scipy(values)[np.arange(len(values))[ids]])
+        return from_scipy(to_scipy(values)[torch.arange(len(values))[ids].numpy()])
     if isinstance(ids, Tensor):
         return values.index_select(0, ids)  # values[ids] takes longer
     return values[ids]
