@@ -345,13 +345,12 @@ def no_better_than_baseline(run: Evidence) -> Iterator[Finding]:
     for split in run.splits[-1:]:
         measures, baseline = run.measure(split), baseline_metrics(run.space, split.targets)
         for name in not_better(measures, baseline):
-            best = "the majority class" if name.endswith("accuracy") else "the median"
             value, other = measures[name], baseline[name]
             yield Finding(
                 "no better than the baseline",
                 "error",
-                f"{name} on {split.name} data is {value:.4g}; always predicting {best} gives "
-                f"{other:.4g}.",
+                f"{name} on {split.name} data is {value:.4g}; always the same prediction, the "
+                f"baseline, gives {other:.4g}.",
                 "Check that labels belong to their inputs and inputs are scaled; train longer, or "
                 "at another rate.",
                 {"measure": value, "baseline": other},

@@ -87,7 +87,7 @@ def _class_rows(report: ClassReport, calibrated: bool) -> dict[str, str]:
     if (confidence := report.confidence) is not None:
         hint = "" if calibrated else " (not calibrated: hyperproto calibrate)"
         rows["calibration error"] = f"{percent(confidence.calibration_error)}{hint}"
-        rows |= _coverage("sets", confidence, f"with {confidence.set_size:.3g} classes")
+        rows |= _coverage("sets", confidence, f"{confidence.set_size:.3g} classes on average")
         label = f"known called unknown, stated {100 * confidence.stated_rejection:g} %"
         rows[label] = percent(confidence.rejection)
     return rows
