@@ -39,6 +39,7 @@ PAGES = [
             "reference/baselines.md",
             "how-to/export.md",
             "how-to/reproduce.md",
+            "how-to/labels_and_trees.md",
         )
     ),
 ]
@@ -411,6 +412,12 @@ def speeds() -> str:
     )
 
 
+def all_of(benchmark: str) -> str:
+    """Return the whole table of a benchmark."""
+    found = measured(benchmark)
+    return markdown(tuple(found[0]), *(tuple(row.values()) for row in found))
+
+
 def joint_table() -> str:
     """Return a class and a number by default, by a multi-task network, and by the baseline."""
     head = ("data", "hyperproto", "multi-task network", "best for the class", "for the number")
@@ -591,6 +598,9 @@ PARTS = {
     "own-features-report": lambda: f"{own_features_summary()}\n{own_features_table('report')}",
     "own-features-choose": lambda: own_features_table("choose"),
     "joint": joint_table,
+    "labels": lambda: all_of("labels"),
+    "label-points": lambda: all_of("label_points"),
+    "tree": lambda: all_of("tree"),
     "rotated": rotated_table,
     "runtime": runtime_table,
     "claims": to_table,

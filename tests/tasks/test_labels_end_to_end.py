@@ -74,6 +74,7 @@ def test_one_estimator_learns_labels_a_class_and_a_number(tmp_path):
     assert (again.predict(draws) == model.predict(draws)).all()
     model.export(tmp_path / "exported", draws)
     inside = Predictor(tmp_path / "exported").conformal_sets(draws)["sets"]
+    assert (inside == model.conformal_sets(draws)["sets"]).mean() > 0.999
     assert inside[model.targets_["sets"].encode(sets) > 0].mean() > 0.9
 
 

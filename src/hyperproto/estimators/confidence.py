@@ -108,9 +108,7 @@ class ConfidentEstimator(SphereEstimator, ABC):
             about |= self._calibration(name).form()
             about["sets"] = [self._conformal_sets(name, coverage) for coverage in EXPORTED]
         elif self.targets_[name].reads == "mask":
-            rows = self.held_out_[name]
-            shares = expit(rows.scores)
-            about["sets"] = [ConformalSets.fit(shares, rows.targets, level) for level in EXPORTED]
+            about["sets"] = [self._label_sets(name, level) for level in EXPORTED]
         else:
             about["intervals"] = [self._conformal_interval(name, level) for level in EXPORTED]
         return about | {"calibrated": True}
@@ -172,6 +170,11 @@ class ConfidentEstimator(SphereEstimator, ABC):
         rows = self._held_out()[name]
         probabilities = self._calibration(name).probabilities(rows.scores)
         return ConformalSets.fit(probabilities, rows.targets, coverage)
+
+    def _label_sets(self, name: str, coverage: float) -> ConformalSets:
+        """Return what keeps the promise of a share of the labels for a column of labels."""
+        rows = self._held_out()[name]
+        return ConformalSets.fit(expit(rows.scores), rows.targets, coverage)
 
     def _conformal_interval(self, name: str, coverage: float) -> ConformalInterval:
         """Return what keeps the promise of a coverage for a column of numbers."""

@@ -21,8 +21,8 @@ from hyperproto.tasks import KINDS, Number, Task, numeric, task_kind
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class HypersphericalMultiTask(ClassChanges):
-    """Several columns at once, each of classes or of numbers, by one network and without weights
-    between them.
+    """Several columns at once, of classes, numbers or any other task, by one network and without
+    weights between them.
 
     Classes and numbers have a sphere for each column, ``hp.Space(..., separate=True)``; those of
     one kind share one.
@@ -120,10 +120,18 @@ class HypersphericalMultiTask(ClassChanges):
     def conformal_sets(
         self, X: ArrayLike, coverage: float = COVERAGE
     ) -> dict[str, NDArray[np.bool_]]:
-        """Return, for each column of classes, which to expect, shape (n, num_classes)."""
+        """Return, for each column of classes, which to expect, shape (n, num_classes), and for each
+        of labels, which hold so large a share of an example's in expectation.
+        """
         self._held_out()
-        logits = self._logits(self._outputs(X))
-        return {name: self._sets(name, logits[name], coverage) for name in self._class_columns}
+        z, heads = self._outputs(X), self.space_.named_heads()
+        logits = self._logits(z)
+        found = {name: self._sets(name, logits[name], coverage) for name in self._class_columns}
+        for name, task in self.targets_.items():
+            if task.reads == "mask":
+                shares = heads[name].probabilities(z).numpy(force=True)
+                found[name] = self._label_sets(name, coverage).sets(shares)
+        return found
 
     def predict_interval(self, X: ArrayLike, coverage: float = COVERAGE) -> dict[str, Array]:
         """Return, for each column of numbers, the ends of its intervals, shape (n, 2)."""
