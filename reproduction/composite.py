@@ -19,6 +19,7 @@ from torch import Tensor
 from hyperproto._core.errors import InputError
 from hyperproto.losses import Reduction, reduce_rows
 from hyperproto.spaces import Space, Targets
+from hyperproto.spaces.output_space import flatten_rows
 from hyperproto.sphere import normalize, working_dtype
 from hyperproto.tasks import Task, indexed, numeric
 from hyperproto.tasks.prototype_head import PrototypeHead
@@ -89,7 +90,8 @@ class CompositeSpace(Space):
     ) -> dict[str, Tensor]:
         """Return the one loss, half of it to each name."""
         shape = z.shape[:-1]
-        z, named, sample_weight = self._check_batch(z, targets, sample_weight)
+        named, sample_weight = self._check_targets(z, targets, sample_weight)
+        z = flatten_rows(z, self.dim)
         named = {
             name: task.check_form(named[name], len(z), name) for name, task in self.tasks.items()
         }

@@ -191,7 +191,8 @@ class TaskSpace(OutputSpace):
         sample_weight : Tensor, shape (n,), optional
             Weight of each row; the mean is then the weighted mean.
         """
-        rows, named, sample_weight = self._check_batch(z, targets, sample_weight)
+        rows = flatten_rows(z, self.dim)
+        named, sample_weight = self._check_targets(z, targets, sample_weight)
         losses = {}
         for name, head in self.named_heads().items():
             task = head.task
@@ -307,13 +308,13 @@ class TaskSpace(OutputSpace):
             raise InputError("targets", f"have the keys {list(self.names)}", list(values))
         return dict(values)
 
-    def _check_batch(
+    def _check_targets(
         self, z: Tensor, targets: Targets, sample_weight: Tensor | None
-    ) -> tuple[Tensor, dict[str, Tensor], Tensor | None]:
-        """Check outputs and weights, and return all as rows; the form of each target is its task's
-        to check.
+    ) -> tuple[dict[str, Tensor], Tensor | None]:
+        """Check the shapes of targets and weights next to outputs, and return them as rows; the
+        form of each target is its task's to check.
         """
-        rows, named, shape = flatten_rows(z, self.dim), self._named(targets), z.shape[:-1]
+        named, shape = self._named(targets), z.shape[:-1]
         if sample_weight is not None and sample_weight.shape != shape:
             rule = f"have shape {tuple(shape)}"
             raise InputError("sample_weight", rule, tuple(sample_weight.shape))
@@ -329,7 +330,7 @@ class TaskSpace(OutputSpace):
             if len(bad):
                 got = f"{float(sample_weight[bad[0]]):g} in row {int(bad[0])}"
                 raise InputError("sample_weight", "be at least 0", got)
-        return rows, named, sample_weight
+        return named, sample_weight
 
 
 def flatten_rows(z: Tensor, dim: int) -> Tensor:
