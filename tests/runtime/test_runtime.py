@@ -16,9 +16,10 @@ from safetensors.numpy import load_file, save
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 from hyperproto.runtime import InputError, ModelError, Predictor
+from hyperproto.runtime.answers import rank
 from hyperproto.runtime.cli import main
 from hyperproto.runtime.csv_files import read_table
-from hyperproto.runtime.predictor import ELSEWHERE, rank
+from hyperproto.runtime.session import ELSEWHERE
 from hyperproto.runtime.tables import ColumnCode
 from tests.serve.models import NAMES, write_model
 
@@ -274,7 +275,7 @@ def test_a_graph_that_gives_other_than_it_says_is_refused(tmp_path):
         "value": np.zeros(2, dtype=np.float32),
     }
     rows = np.zeros((2, 5), dtype=np.float32)
-    predictor._session = Session(**good)
+    predictor._session._session = Session(**good)
     assert predictor.predict(rows)["kind"].tolist() == [NAMES[0], NAMES[3]]
     bad = {
         "prediction": [np.array([0, 99]), np.array([0, -1]), np.array([0])],
@@ -283,6 +284,6 @@ def test_a_graph_that_gives_other_than_it_says_is_refused(tmp_path):
     }
     for name, values in bad.items():
         for value in values:
-            predictor._session = Session(**{**good, name: value})
+            predictor._session._session = Session(**{**good, name: value})
             with pytest.raises(ModelError, match="model.onnx"):
                 predictor.predict(rows)

@@ -23,7 +23,7 @@ from hyperproto.estimators.confidence import choose_unknown
 from hyperproto.evaluation.class_examples import draw_replay
 from hyperproto.evaluation.confidence import TaskCalibration, uncalibrated
 from hyperproto.losses import ClassLoss
-from hyperproto.runtime.predictor import with_unknown
+from hyperproto.runtime.answers import with_unknown
 from hyperproto.spaces.output_space import UNNAMED
 from hyperproto.tasks import Classes
 

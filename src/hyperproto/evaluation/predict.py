@@ -15,7 +15,8 @@ from hyperproto.defaults import INFERENCE_BATCH_SIZE
 from hyperproto.evaluation.confidence import Confidence, TaskCalibration, TaskOutputs
 from hyperproto.evaluation.run_data import AnyRun, open_run
 from hyperproto.metrics import most_likely
-from hyperproto.runtime.predictor import check_one_source, describe_classes
+from hyperproto.runtime.answers import describe_classes
+from hyperproto.runtime.predictor import check_one_source
 from hyperproto.spaces import TaskSpace
 from hyperproto.spaces.output_space import by_name
 from hyperproto.tasks import Head

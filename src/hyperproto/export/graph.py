@@ -16,8 +16,7 @@ from torch import Tensor, nn
 from hyperproto._core.arrays import Array
 from hyperproto._core.errors import InputError, require
 from hyperproto.data import ImagePreprocessing, Standardizer, TablePreprocessing
-from hyperproto.runtime.model import TaskForm
-from hyperproto.runtime.predictor import INPUT, POINT
+from hyperproto.runtime.model import INPUT, POINT, TaskForm
 from hyperproto.spaces import Space, TaskSpace
 from hyperproto.tasks.outliers import unusual
 

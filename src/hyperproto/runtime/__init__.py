@@ -17,15 +17,16 @@ from .._version import __version__
 
 if TYPE_CHECKING:
     from .._core.errors import HyperprotoError, InputError
+    from .answers import TopK
     from .model import ModelError
-    from .predictor import Predictor, TopK
+    from .predictor import Predictor
 
 _HOMES = {
     "HyperprotoError": ".._core.errors",
     "InputError": ".._core.errors",
     "ModelError": ".model",
     "Predictor": ".predictor",
-    "TopK": ".predictor",
+    "TopK": ".answers",
 }
 
 __all__ = ["HyperprotoError", "InputError", "ModelError", "Predictor", "TopK", "__version__"]

@@ -66,7 +66,8 @@ def predict_files(
     ``read`` returns the rows of a table (default: :func:`read_table`).
     """
     from .images import images_in
-    from .predictor import IMAGES_AT_ONCE, Predictor, check_one_source
+    from .inputs import IMAGES_AT_ONCE
+    from .predictor import Predictor, check_one_source
 
     check_one_source(paths, texts)
     predictor = Predictor(folder)

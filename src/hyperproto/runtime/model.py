@@ -11,6 +11,7 @@ import hashlib
 import json
 import math
 from dataclasses import dataclass, field
+from functools import cached_property
 from numbers import Real
 from pathlib import Path
 from typing import Any, Literal
@@ -23,6 +24,7 @@ from .images import ImagePreprocessing
 from .tables import TableEncoder
 
 FORMAT = "hyperproto.model/1"
+INPUT, POINT = "input", "point"  # of the graph
 DESCRIPTION, GRAPH, PROTOTYPES = "model.json", "model.onnx", "prototypes.safetensors"
 OUTLIER_SCORES = ("entropy", "probability", "energy", "strength")
 
@@ -57,6 +59,11 @@ class InputForm:
     images: ImagePreprocessing | None = None
     encoder: TableEncoder | None = None
     names: tuple[str, ...] | None = None
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns that inputs have."""
+        return (self.names or ()) if self.encoder is None else self.encoder.names
 
     def __post_init__(self) -> None:
         if not self.shape or min(self.shape) < 1 or math.prod(self.shape) > MOST:
@@ -146,10 +153,20 @@ class TaskForm:
             raise InputError("scale", "be greater than 0", self.scale)
 
     @property
-    def outputs(self) -> tuple[str, ...]:
-        """What ``model.onnx`` calls what it says about this task."""
-        parts = ("prediction", "scores", "probabilities", "outlier") if self.classes else ("value",)
-        return tuple(f"{self.name}/{part}" for part in parts)
+    def outputs(self) -> dict[str, tuple[int, ...]]:
+        """What ``model.onnx`` says about this task of each input, with shapes."""
+        wide, parts = (len(self.classes),), {"value": tuple[int, ...]()}
+        if self.classes:
+            one = wide if self.reads == "mask" else ()
+            parts = {"prediction": one, "scores": wide, "probabilities": wide, "outlier": ()}
+        return {f"{self.name}/{part}": shape for part, shape in parts.items()}
+
+    @property
+    def decision(self) -> list[str]:
+        """The outputs that say what is predicted."""
+        if not self.classes:
+            return [f"{self.name}/value"]
+        return [f"{self.name}/prediction", *([f"{self.name}/outlier"] if self.rejection else [])]
 
 
 @dataclass(frozen=True)
@@ -204,6 +221,24 @@ class Model:
     def point(self) -> bool:
         """Whether outputs are points on a sphere."""
         return any(task.score == "cosine" for task in self.tasks)
+
+    @cached_property
+    def outputs(self) -> dict[str, tuple[int, ...]]:
+        """What ``model.onnx`` says of each input, with shapes: all about each task, and where
+        there is a sphere the point on it.
+        """
+        found = {name: shape for task in self.tasks for name, shape in task.outputs.items()}
+        return {**found, POINT: (self.dim,)} if self.point else found
+
+    @property
+    def class_tasks(self) -> list[TaskForm]:
+        """The tasks that predict classes."""
+        return [task for task in self.tasks if task.classes]
+
+    @cached_property
+    def placed(self) -> dict[str, int]:
+        """How many classes each task has whose classes have prototypes."""
+        return {t.name: len(t.classes) for t in self.class_tasks if t.score == "cosine"}
 
 
 def is_model(folder: str | Path) -> bool:

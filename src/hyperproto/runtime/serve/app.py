@@ -180,13 +180,13 @@ def _add_health(app: FastAPI, routes: APIRouter, gate: Gate, work: _Work, name: 
 
 def _add_inference(routes: APIRouter, work: _Work, name: str) -> None:
     """Describe the tensors of the model, and run it on some."""
-    known, form = protocol.outputs_of(work.model), work.model.inputs
+    known, form = protocol.outputs_of(work.predictor), work.model.inputs
     schema = {"application/json": {"schema": protocol.InferRequest.model_json_schema()}}
 
     @routes.get("")
     async def metadata() -> dict[str, Any]:
         outputs = [
-            {"name": key, "datatype": o.datatype, "shape": [-1, *o.width]}
+            {"name": key, "datatype": o.datatype, "shape": [-1, *o.shape]}
             for key, o in known.items()
         ]
         inputs = protocol.describe_inputs(form)
@@ -219,7 +219,7 @@ def _add_inference(routes: APIRouter, work: _Work, name: str) -> None:
 
         asked, chosen, prepared = await work.apart(len(body), read)
         parts = list(dict.fromkeys(part for key in chosen for part in known[key].parts))
-        write = partial(protocol.write_answer, work.predictor, name, asked, chosen)
+        write = partial(protocol.write_answer, name, asked.id, known, chosen)
         content, length = await work.answer(prepared, parts, write)
         if length is None:
             return Response(content, media_type="application/json")
@@ -249,7 +249,7 @@ def _answer_people(app: FastAPI, work: _Work, name: str) -> None:
 
         prepared, single = await work.apart(len(body), read)
         write = partial(people.describe, work.predictor, top=top, sphere=sphere)
-        answers = await work.answer(prepared, work.predictor.outputs, write)
+        answers = await work.answer(prepared, list(work.model.outputs), write)
         return JSONResponse(answers[0] if single else answers)
 
     @app.get("/model")

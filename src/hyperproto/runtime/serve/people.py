@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 
 from ..._core.arrays import Array
 from ..._core.errors import InputError
-from ..model import InputForm, Model
-from ..predictor import POINT, Predictor, rank
+from ..answers import rank
+from ..model import POINT, InputForm, Model
+from ..predictor import Predictor
 from .gate import JsonBounds, RefusedError
 from .protocol import finite, to_array
 

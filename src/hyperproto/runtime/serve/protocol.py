@@ -10,7 +10,8 @@ import binascii
 import json
 import math
 import struct
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -18,8 +19,8 @@ from pydantic import BaseModel, Field, ValidationError
 
 from ..._core.arrays import Array
 from ..._core.errors import InputError
-from ..model import InputForm, Model, TaskForm
-from ..predictor import INPUT, POINT, Predictor
+from ..model import INPUT, POINT, InputForm, TaskForm
+from ..predictor import Predictor
 from .gate import JsonBounds, RefusedError
 
 DTYPES = {"BOOL": "?", "FP16": "<f2", "FP32": "<f4", "FP64": "<f8"}
@@ -29,17 +30,27 @@ DTYPES |= {
     for size in (1, 2, 4, 8)
 }
 Datatype: TypeAlias = Literal["BYTES", "BOOL", "FP16", "FP32", "FP64", "INT8", "INT16", "INT32", "INT64", "UINT8", "UINT16", "UINT32", "UINT64"]  # fmt: skip
+TYPES = {"prediction": "INT64", "value": "FP64"}  # of outputs, FP32 of all others
+Found: TypeAlias = Mapping[str, Array]  # what model.onnx gave, by name
 VERSION = "1"  # the only one of a model
 Side: TypeAlias = Annotated[int, Field(ge=0, le=2**31)]
 
 
+class Parameters(BaseModel):
+    """What is said about bytes behind the JSON; other parameters are not read."""
+
+    binary_data_size: Annotated[int, Field(strict=True, ge=0)] | None = None
+    binary_data: bool | None = None
+    binary_data_output: bool = False
+
+
 class Tensor(BaseModel):
-    """One input; without ``data`` it is among the bytes behind the JSON."""
+    """One input; with a size it is among the bytes behind the JSON, else in ``data``."""
 
     name: str
     shape: Annotated[list[Side], Field(min_length=1, max_length=8)]
     datatype: Datatype
-    parameters: dict[str, Any] = {}
+    parameters: Parameters = Parameters()
     data: list[Any] | None = None
 
 
@@ -47,25 +58,25 @@ class Wanted(BaseModel):
     """One output that is asked for."""
 
     name: str
-    parameters: dict[str, Any] = {}
+    parameters: Parameters = Parameters()
 
 
 class InferRequest(BaseModel):
     """The body of a request, or the JSON before its bytes."""
 
     id: str | None = None
-    parameters: dict[str, Any] = {}
+    parameters: Parameters = Parameters()
     inputs: Annotated[list[Tensor], Field(min_length=1)]
     outputs: list[Wanted] | None = None
 
 
 class Output(NamedTuple):
-    """One output: its type and width, what of ``model.onnx`` it is made of, and how."""
+    """One output: its type and shape of one input, what of ``model.onnx`` it is made of, and how."""
 
     datatype: str
-    width: tuple[int, ...]
-    task: TaskForm | None
-    parts: tuple[str, ...]
+    shape: tuple[int, ...]
+    parts: Sequence[str]
+    make: Callable[[Found], Array]
 
 
 def read_request(
@@ -105,24 +116,39 @@ def describe_inputs(form: InputForm) -> list[dict[str, Any]]:
     return [{"name": INPUT, "datatype": datatype, "shape": [-1, *form.shape]}]
 
 
-def outputs_of(model: Model) -> dict[str, Output]:
+def outputs_of(predictor: Predictor) -> dict[str, Output]:
     """Return all outputs of a model by name."""
     found: dict[str, Output] = {}
-    for task in model.tasks:
-        name, wide = task.name, (len(task.classes),)
+    for task in predictor.model.tasks:
+        of, shape = f"{task.name}/{{}}".format, (len(task.classes),)
         if task.classes:
-            decision = (f"{name}/prediction", *([f"{name}/outlier"] if task.rejection else []))
-            found[f"{name}/class"] = Output("BYTES", (), task, decision)
-            found[f"{name}/prediction"] = Output("INT64", (), task, (f"{name}/prediction",))
-            for part, width in (("probabilities", wide), ("scores", wide), ("outlier", ())):
-                found[f"{name}/{part}"] = Output("FP32", width, task, (f"{name}/{part}",))
-            if task.sets:
-                found[f"{name}/set"] = Output("BOOL", wide, task, (f"{name}/probabilities",))
-        else:
-            found[f"{name}/value"] = Output("FP64", (), task, (f"{name}/value",))
-            if task.intervals:
-                found[f"{name}/interval"] = Output("FP64", (2,), task, (f"{name}/value",))
-    return found | ({POINT: Output("FP32", (model.dim,), None, (POINT,))} if model.point else {})
+            make: Callable[[Found], Array] = partial(_decide, predictor, task)
+            found[of("class")] = Output("BYTES", (), task.decision, make)
+        found |= {name: _given(name, shape) for name, shape in task.outputs.items()}
+        if task.sets:
+            make = partial(_of_part, task.sets[0].sets, of("probabilities"))
+            found[of("set")] = Output("BOOL", shape, [of("probabilities")], make)
+        if task.intervals:
+            make = partial(_of_part, task.intervals[0].intervals, of("value"))
+            found[of("interval")] = Output("FP64", (2,), [of("value")], make)
+    if predictor.model.point:
+        found[POINT] = _given(POINT, (predictor.model.dim,))
+    return found
+
+
+def _given(name: str, shape: tuple[int, ...]) -> Output:
+    """Return an output that is as ``model.onnx`` gives it, but for its type."""
+    datatype = TYPES.get(name.rpartition("/")[2], "FP32")
+    dtype = DTYPES[datatype]
+    return Output(datatype, shape, [name], lambda found: found[name].astype(dtype, copy=False))
+
+
+def _decide(predictor: Predictor, task: TaskForm, found: Found) -> Array:
+    return predictor.decided(task, found).astype(str).astype(object)
+
+
+def _of_part(make: Callable[[Array], Array], name: str, found: Found) -> Array:
+    return make(found[name])
 
 
 def read_inputs(request: InferRequest, binary: bytes, form: InputForm, most_rows: int) -> Any:
@@ -141,20 +167,13 @@ def read_inputs(request: InferRequest, binary: bytes, form: InputForm, most_rows
             raise InputError(
                 f'Input "{tensor.name}"', f"have at most {most_rows:,} rows", f"{tensor.shape[0]:,}"
             )
-        size = tensor.parameters.get("binary_data_size")
+        size = tensor.parameters.binary_data_size
         if size is None:
             arrays[tensor.name] = _from_json(tensor)
             continue
-        if (
-            isinstance(size, bool)
-            or not isinstance(size, int)
-            or not 0 <= size <= len(binary) - start
-        ):
-            raise InputError(
-                f'Input "{tensor.name}"',
-                "have as many bytes behind the JSON as it says",
-                len(binary),
-            )
+        if size > len(binary) - start:
+            rule = "have as many bytes behind the JSON as it says"
+            raise InputError(f'Input "{tensor.name}"', rule, len(binary))
         arrays[tensor.name] = _from_bytes(tensor, binary[start : start + size])
         start += size
     if start != len(binary):
@@ -284,34 +303,33 @@ def _from_bytes(tensor: Tensor, content: bytes) -> Array:
 
 def chosen_outputs(request: InferRequest, known: Mapping[str, Output]) -> dict[str, bool]:
     """Return the names of the outputs that a request asks for, and whether each comes as bytes."""
-    binary = bool(request.parameters.get("binary_data_output", False))
+    binary = request.parameters.binary_data_output
     if not request.outputs:
         return dict.fromkeys(known, binary)
+    chosen: dict[str, bool] = {}
     for wanted in request.outputs:
         if wanted.name not in known:
             raise InputError("Outputs", f"be among {', '.join(known)}", f'"{wanted.name[:80]}"')
-    return {
-        wanted.name: bool(wanted.parameters.get("binary_data", binary))
-        for wanted in request.outputs
-    }
+        own = wanted.parameters.binary_data
+        chosen[wanted.name] = binary if own is None else own
+    return chosen
 
 
 def write_answer(
-    predictor: Predictor,
     model_name: str,
-    request: InferRequest,
+    request_id: str | None,
+    known: Mapping[str, Output],
     chosen: Mapping[str, bool],
-    found: Mapping[str, Array],
+    found: Found,
 ) -> tuple[bytes, int | None]:
     """Return the body of an answer, and the length of its JSON where bytes are behind it."""
-    known, listed, behind = outputs_of(predictor.model), [], []
+    listed, behind = [], []
     for name, binary in chosen.items():
-        output = known[name]
-        values = _values(predictor, name, output, found)
-        about: dict[str, Any] = {
+        values = known[name].make(found)
+        about: dict[str, object] = {
             "name": name,
-            "datatype": output.datatype,
-            "shape": list(values.shape),
+            "datatype": known[name].datatype,
+            "shape": values.shape,
         }
         if binary:
             behind.append(_to_bytes(values))
@@ -320,22 +338,9 @@ def write_answer(
             about["data"] = finite(values.ravel())
         listed.append(about)
     named = {"model_name": model_name, "model_version": VERSION}
-    answer = {**named, **({} if request.id is None else {"id": request.id}), "outputs": listed}
-    head = json.dumps(answer, allow_nan=False).encode()
+    told = {} if request_id is None else {"id": request_id}
+    head = json.dumps({**named, **told, "outputs": listed}, allow_nan=False).encode()
     return b"".join([head, *behind]), len(head) if behind else None
-
-
-def _values(predictor: Predictor, name: str, output: Output, found: Mapping[str, Array]) -> Array:
-    """Return one output from what ``model.onnx`` gave."""
-    task, values = output.task, found[output.parts[0]]
-    part = name.rpartition("/")[2] if task is not None else ""
-    if task is not None and part == "class":
-        return predictor.decided(task, found).astype(str).astype(object)
-    if task is not None and part == "set":
-        return task.sets[0].sets(values)
-    if task is not None and part == "interval":
-        return task.intervals[0].intervals(values)
-    return values.astype(DTYPES[output.datatype], copy=False)
 
 
 def _to_bytes(values: Array) -> bytes:
