@@ -68,7 +68,7 @@ class Predictor:
         tasks = (f"{name}: {f'{n} classes' if n else 'a number'}" for name, n in counts.items())
         return f"<Predictor: {self.model.inputs.kind} to {', '.join(tasks)}>"
 
-    def predict(self, inputs: Any) -> Any:
+    def predict(self, inputs: object) -> Any:
         """Return class names, tuples of labels and numbers, shape (n,); what is rejected gets the
         answer for unknown inputs.
         """
@@ -76,21 +76,21 @@ class Predictor:
         found = self.run(inputs, wanted)
         return self._in_form({task.name: self.decided(task, found) for task in self.model.tasks})
 
-    def predict_proba(self, inputs: Any) -> Any:
+    def predict_proba(self, inputs: object) -> Any:
         """Return the probability of each class, shape (n, num_classes)."""
         return self._read(inputs, "probabilities", self._class_tasks("predict_proba"))
 
-    def scores(self, inputs: Any) -> Any:
+    def scores(self, inputs: object) -> Any:
         """Return the cosine to the prototype of each class, or the score of another space. Shape
         (n, num_classes).
         """
         return self._read(inputs, "scores", self._class_tasks("scores"))
 
-    def outlier_score(self, inputs: Any) -> Any:
+    def outlier_score(self, inputs: object) -> Any:
         """Return how unusual inputs are, larger for more unusual ones. Shape (n,)."""
         return self._read(inputs, "outlier", self._class_tasks("outlier_score"))
 
-    def top_k(self, inputs: Any, k: int = 5) -> Any:
+    def top_k(self, inputs: object, k: int = 5) -> Any:
         """Return the k best classes of each input; all of them where a task has no more."""
         k = check_integer(k, "k", at_least=1)
 
@@ -100,7 +100,7 @@ class Predictor:
 
         return self._read(inputs, "scores", self._class_tasks("top_k"), best)
 
-    def conformal_sets(self, inputs: Any, coverage: float | None = None) -> Any:
+    def conformal_sets(self, inputs: object, coverage: float | None = None) -> Any:
         """Return which classes to expect, shape (n, num_classes): the true one is among them as
         often as stated.
 
@@ -111,7 +111,7 @@ class Predictor:
         fitted = {task.name: _choose(task.sets, coverage, task) for task in tasks}
         return self._read(inputs, "probabilities", tasks, lambda n, found: fitted[n].sets(found))
 
-    def intervals(self, inputs: Any, coverage: float | None = None) -> Any:
+    def intervals(self, inputs: object, coverage: float | None = None) -> Any:
         """Return the ends of intervals, shape (n, 2), that contain the true number as often as
         stated.
         """
@@ -121,7 +121,7 @@ class Predictor:
         fitted = {task.name: _choose(task.intervals, coverage, task) for task in tasks}
         return self._read(inputs, "value", tasks, lambda n, found: fitted[n].intervals(found))
 
-    def transform(self, inputs: Any) -> Array:
+    def transform(self, inputs: object) -> Array:
         """Return where inputs lie on the sphere, shape (n, dim): unit vectors."""
         if not self.model.point:
             raise InputError(
@@ -129,7 +129,7 @@ class Predictor:
             )
         return self.run(inputs, [POINT])[POINT]
 
-    def answer(self, inputs: Any, *, top: int = 3) -> list[dict[str, Any]]:
+    def answer(self, inputs: object, *, top: int = 3) -> list[dict[str, Any]]:
         """Return everything about each input as plain values, such as a server sends.
 
         Each is ``{"predictions": {task: ...}, "point": [...]}``. A class task's prediction has
@@ -161,14 +161,14 @@ class Predictor:
             for row in range(count)
         ]
 
-    def prepare(self, inputs: Any) -> Iterator[Array]:
+    def prepare(self, inputs: object) -> Iterator[Array]:
         """Yield inputs as ``model.onnx`` takes them, some at a time."""
         form = self.model.inputs
         if form.kind == "images":
             return prepare_images(inputs, form, self._allowed)
         return prepare_rows(inputs, form, self.rows_at_once)
 
-    def run(self, inputs: Any, outputs: Sequence[str]) -> dict[str, Array]:
+    def run(self, inputs: object, outputs: Sequence[str]) -> dict[str, Array]:
         """Return some outputs of ``model.onnx`` by name for inputs of any number."""
         names = list(dict.fromkeys(outputs))
         parts = [self.run_prepared(prepared, names) for prepared in self.prepare(inputs)]
@@ -236,7 +236,7 @@ class Predictor:
 
     def _read(
         self,
-        inputs: Any,
+        inputs: object,
         part: str,
         tasks: Sequence[TaskForm],
         say: Callable[[str, Array], Any] = lambda name, found: found,

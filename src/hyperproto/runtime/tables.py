@@ -15,7 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from functools import cached_property
-from typing import Any, Literal, NamedTuple, Self, TypeAlias
+from typing import Any, Literal, NamedTuple, Self, TypeAlias, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -121,7 +121,7 @@ class ColumnCode:
         )
         return (*parts, f"{self.name} is empty") if self.gaps else parts
 
-    def encode(self, cells: Any) -> Any:
+    def encode(self, cells: Cells) -> Any:
         """Return numbers, shape (n, len(outputs)); those of a text as :class:`SparseRows`."""
         if self.kind == "text":
             return self._weigh_words(cells)
@@ -142,7 +142,7 @@ class ColumnCode:
         values = np.where(empty, self.fill, values)
         return np.column_stack([values, empty[:, 0]]) if self.gaps else values
 
-    def _weigh_words(self, cells: Sequence[Any]) -> SparseRows:
+    def _weigh_words(self, cells: Cells) -> SparseRows:
         """Return TF-IDF as scikit-learn's ``TfidfVectorizer(sublinear_tf=True)`` has it.
 
         A word that is in a text c times weighs (1 + log c) times its own weight; each row is then
@@ -189,7 +189,7 @@ class TableEncoder:
             )
 
     @classmethod
-    def fit(cls, columns: Mapping[str, Any]) -> Self:
+    def fit(cls, columns: Mapping[str, Cells]) -> Self:
         """Look at the columns of training data, each as :meth:`ColumnCode.fit` takes it."""
         return cls(tuple(ColumnCode.fit(name, cells) for name, cells in columns.items()))
 
@@ -203,7 +203,7 @@ class TableEncoder:
         """The names of all columns that it makes."""
         return tuple(name for column in self.columns for name in column.outputs)
 
-    def encode(self, columns: Mapping[str, Any]) -> Any:
+    def encode(self, columns: Mapping[str, Cells]) -> Any:
         """Return numbers, shape (n, len(outputs)), sparse of a text, without columns that training
         did not have.
         """
@@ -217,7 +217,7 @@ class TableEncoder:
         return np.column_stack([column.encode(columns[column.name]) for column in self.columns])
 
 
-class Words(list[Any]):
+class Words(list[object]):
     """Cells that are categories even where they look like numbers."""
 
 
@@ -238,12 +238,10 @@ def is_frame(table: Any) -> bool:
 def needs_encoding(table: Any) -> bool:
     """Whether a table with named columns has one that is not of numbers, or a gap."""
     columns = frame_columns(table).values() if is_frame(table) else ()
-    return any(
-        not isinstance(cells, np.ndarray) or bool(np.isnan(cells).any()) for cells in columns
-    )
+    return any(not are_numbers(cells) or bool(np.isnan(cells).any()) for cells in columns)
 
 
-def frame_columns(table: Any) -> dict[str, Any]:
+def frame_columns(table: Any) -> dict[str, Cells]:
     """Return columns by name: numbers as an array, others as a list with None where a cell is
     empty.
     """
@@ -254,7 +252,7 @@ def frame_columns(table: Any) -> dict[str, Any]:
     return {str(name): _cells(str(name), table[name]) for name in names}
 
 
-def _cells(name: str, column: Any) -> Any:
+def _cells(name: str, column: Any) -> Cells:
     dtype = getattr(column, "dtype", None)
     if getattr(dtype, "kind", "O") == "c":
         raise InputTypeError(f'Column "{name}"', "be real numbers", dtype)
@@ -268,12 +266,12 @@ def _cells(name: str, column: Any) -> Any:
     return kind(None if _is_empty(cell) else cell for cell in cells)
 
 
-def _is_empty(cell: Any) -> bool:
+def _is_empty(cell: object) -> bool:
     """Whether a cell is a gap: None, or NaN, NaT or NA of pandas."""
     return cell is None or (not isinstance(cell, str) and str(cell) in ("nan", "NaT", "<NA>"))
 
 
-def are_numbers(cells: Cells) -> bool:
+def are_numbers(cells: Cells) -> TypeGuard[NDArray[np.float64]]:
     """Whether the cells of a column were numbers when they were read."""
     return isinstance(cells, np.ndarray)
 
@@ -282,8 +280,10 @@ def column_kind(cells: Cells) -> Literal["number", "date", "categories"]:
     """Return what a column holds; words that are all numbers, or all dates as ISO 8601 has them,
     are such.
     """
-    if isinstance(cells, np.ndarray | Words):
-        return "number" if isinstance(cells, np.ndarray) else "categories"
+    if are_numbers(cells):
+        return "number"
+    if type(cells) is Words:
+        return "categories"
     present = [cell for cell in cells if cell is not None]
     if not any(math.isnan(_number(cell)) for cell in present):
         return "number"
@@ -302,7 +302,7 @@ def _number(cell: Any) -> float:
         return math.inf
 
 
-def _time(cell: Any) -> datetime | None:
+def _time(cell: object) -> datetime | None:
     """Return a cell as a time without a zone, None where it is none."""
     if isinstance(cell, str):
         try:
@@ -318,7 +318,7 @@ def parse_cells(about: str, kind: str, cells: Cells, advice: str = "") -> NDArra
     """Return the numbers of a column, shape (n, 1), or the parts of dates, shape (n, 3); NaN in
     gaps. ``about`` and ``advice`` are for the error that names the first cell that is no such.
     """
-    if isinstance(cells, np.ndarray):
+    if are_numbers(cells):
         values = cells[:, None]
     elif kind == "number":
         values = np.array([_number(cell) for cell in cells])[:, None]
@@ -333,10 +333,8 @@ def parse_cells(about: str, kind: str, cells: Cells, advice: str = "") -> NDArra
         ]
         values = np.array(parts, dtype=np.float64).reshape(-1, len(DATE_PARTS))
     wrong = np.isinf(values[:, 0])
-    if not isinstance(cells, np.ndarray):
-        wrong |= np.isnan(values[:, 0]) & np.array(
-            [not _is_empty(cell) for cell in cells], dtype=bool
-        )
+    if not are_numbers(cells):
+        wrong |= np.isnan(values[:, 0]) & np.array([not _is_empty(cell) for cell in cells], bool)
     if wrong.any():
         row = int(np.flatnonzero(wrong)[0])
         cell = np.asarray(cells, dtype=object)[row]

@@ -48,48 +48,54 @@ def read_inputs(
         value = json.loads(body)
     except (ValueError, RecursionError):
         raise RefusedError(400, f"The request must be JSON: {_wanted(form)}.") from None
-    if form.kind == "text" and form.encoder is not None:
-        rows = [
-            _text(row, form.encoder.names[0])
-            for row in (value if isinstance(value, list) else [value])
-        ]
-        value = rows if isinstance(value, list) else rows[0]
-    one: Any = str if form.kind == "text" else dict
-    if (
-        form.kind == "rows"
-        and isinstance(value, list)
-        and not (value and isinstance(value[0], dict))
-    ):
-        array = to_array(value, "FP64", "The row")
-        single = array.ndim == len(form.shape)
-        value = array[None] if single else array
-    else:
-        single = isinstance(value, one)
-        value = [value] if single else value
-        if (
-            not isinstance(value, list)
-            or not value
-            or any(not isinstance(row, one) for row in value)
-        ):
-            raise InputError("The request", f"be {_wanted(form)}, or a list of such")
-        if form.kind == "rows":
-            value = [{name: _number(row, name) for name in form.names or ()} for row in value]
-    if len(value) > most_rows:
-        raise InputError("The request", f"have at most {most_rows:,} rows", f"{len(value):,}")
-    return value, single
+    inputs, single = _read_rows(value, form) if form.kind == "rows" else _read_cells(value, form)
+    if len(inputs) > most_rows:
+        raise InputError("The request", f"have at most {most_rows:,} rows", f"{len(inputs):,}")
+    return inputs, single
 
 
-def _text(row: Any, name: str) -> Any:
-    """Return the text of an object that has nothing but the column of texts; anything else as it
-    is.
-    """
-    return row[name] if isinstance(row, dict) and row.keys() == {name} else row
+def _read_cells(value: object, form: InputForm) -> tuple[list[Any], bool]:
+    """Return texts, by themselves or as objects with their column, or rows of a table."""
+    rows, single = (value, False) if isinstance(value, list) else ([value], True)
+    one: type = dict
+    if form.kind == "text":
+        (column,), one = form.columns, str
+        rows = [_text(row, column) for row in rows]
+    return _all_of(rows, one, form), single
 
 
-def _number(row: Mapping[str, Any], name: str) -> float:
-    if isinstance(row.get(name), bool) or not isinstance(row.get(name), int | float):
-        raise InputError("The row", f'have a number for "{name}"')
-    return float(to_array([row[name]], "FP64", "The row")[0])
+def _text(row: Any, column: str) -> Any:
+    """Return the text of an object that has nothing but the column of texts, or what is none."""
+    return row[column] if isinstance(row, dict) and row.keys() == {column} else row
+
+
+def _read_rows(value: Any, form: InputForm) -> tuple[Any, bool]:
+    """Return rows of numbers, as lists or as objects with their columns."""
+    rows: list[Any]
+    match value:
+        case dict():
+            rows = [value]
+        case [dict(), *_]:
+            rows = value
+        case list():
+            array = to_array(value, "FP64", "The row")
+            single = array.ndim == len(form.shape)
+            return array[None] if single else array, single
+        case _:
+            rows = []
+    cells = [[row.get(name) for name in form.columns] for row in _all_of(rows, dict, form)]
+    for row in cells:
+        for name, cell in zip(form.columns, row, strict=True):
+            if type(cell) not in (int, float):  # of JSON
+                raise InputError("The row", f'have a number for "{name}"')
+    return to_array(cells, "FP64", "The row"), rows is not value
+
+
+def _all_of(rows: list[Any], kind: type, form: InputForm) -> list[Any]:
+    """Return rows if there are some, and all are of a kind."""
+    if not rows or any(not isinstance(row, kind) for row in rows):
+        raise InputError("The request", f"be {_wanted(form)}, or a list of such")
+    return rows
 
 
 def _wanted(form: InputForm) -> str:
@@ -97,7 +103,9 @@ def _wanted(form: InputForm) -> str:
         return "a text in quotes, or an object with its column"
     if form.encoder is not None:
         return "a row, as an object with its columns"
-    return "a row, as a list of numbers" + (" or an object with its columns" if form.names else "")
+    return "a row, as a list of numbers" + (
+        " or an object with its columns" if form.columns else ""
+    )
 
 
 def describe(
