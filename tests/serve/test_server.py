@@ -166,9 +166,17 @@ def test_a_client_that_closes_its_half_gets_its_answers(folder):
 
 def test_connections_that_wait_give_way_and_end_without_a_word(folder):
     files = OTHER_FILES + 20
-    with running(folder, "--timeout", "1", files=files) as (process, port):
+    with running(folder, "--timeout", "4", files=files) as (process, port):
+        kept = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+        kept.request("GET", "/v2/health/live")
+        kept.getresponse().read()
+        first = kept.sock
         idle = [socket.create_connection(("127.0.0.1", port), timeout=10) for _ in range(files)]
         assert post(port, "/predict", json.dumps(ROW))[0] == 200
+        kept.request("GET", "/v2/health/live")
+        with kept.getresponse() as reply:
+            assert (reply.status, kept.sock) == (200, first)
+        kept.close()
         slow = socket.create_connection(("127.0.0.1", port), timeout=10)
         for word in b"GET", b" ", b"/", b" ", b"HTTP/1.1\r\n":
             slow.sendall(word)

@@ -2,6 +2,7 @@
 
 import asyncio
 import sys
+from itertools import chain
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
@@ -32,11 +33,13 @@ def most_connections(wanted: int) -> int:
 def connections_of(most: int, timeout: float) -> type[H11Protocol]:
     """Return the protocol of connections, of which there are ``most`` at a time.
 
-    One more takes the place of the one that has waited longest for a request. A connection is
+    One more takes the place of another that has asked nothing yet, or else of one that waits for
+    its next request; of those, that which has waited longest. A connection is
     closed where the lines before a body take longer than ``timeout`` seconds, and where a request
     takes more than twice that, as :class:`Gate` gives it to arrive and again to be answered.
     """
-    waiting: dict[H11Protocol, None] = {}  # for the lines before a body; the oldest comes first
+    strangers: dict[H11Protocol, None] = {}  # that have asked nothing; the oldest comes first
+    kept: dict[H11Protocol, None] = {}  # that wait for their next request
 
     class Connection(H11Protocol):
         _deadline: asyncio.TimerHandle
@@ -49,26 +52,30 @@ def connections_of(most: int, timeout: float) -> type[H11Protocol]:
         def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
             super().connection_made(transport)
             self._deadline = self.loop.call_later(timeout, transport.abort)
-            waiting[self] = None
             if len(self.connections) > most:
-                oldest = next(iter(waiting))
-                waiting.pop(oldest)
+                oldest = next(chain(strangers, kept, [self]))
                 self.connections.discard(oldest)
+                strangers.pop(oldest, None)
+                kept.pop(oldest, None)
                 oldest.transport.abort()
+            if self in self.connections:
+                strangers[self] = None
 
         def connection_lost(self, exc: Exception | None) -> None:
             super().connection_lost(exc)
             self._deadline.cancel()
-            waiting.pop(self, None)
+            strangers.pop(self, None)
+            kept.pop(self, None)
 
         def handle_events(self) -> None:
             super().handle_events()
-            if self in waiting and self._is_asking:
-                waiting.pop(self)
+            if self._is_asking and (self in strangers or self in kept):
+                strangers.pop(self, None)
+                kept.pop(self, None)
                 self._end_in(2 * timeout + 1)
 
         def on_response_complete(self) -> None:
-            waiting[self] = None
+            kept[self] = None
             self._end_in(timeout)
             super().on_response_complete()  # and goes on with what is there of the next request
             if self._has_ended and not self._is_asking:

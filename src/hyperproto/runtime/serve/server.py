@@ -23,7 +23,8 @@ from .options import ServeOptions
 
 GRACE = 0.5  # seconds in which a server that stops takes new connections, to refuse in words
 WAITING = 1024  # connections that the system holds until they are taken
-KEEP_ALIVE = 5  # seconds for which a connection is kept that asks nothing
+KEEP_ALIVE = 30  # seconds for which a connection is kept that asks nothing
+LINGER = 5.0  # and when the server stops
 
 
 class _Server(uvicorn.Server):
@@ -50,7 +51,7 @@ class _Server(uvicorn.Server):
         for server in self.servers:
             server.close()
         # those that are kept may ask once more, and close
-        await self._wait(KEEP_ALIVE, lambda: len(self.server_state.connections) > 0)
+        await self._wait(LINGER, lambda: len(self.server_state.connections) > 0)
         await super().shutdown(sockets)
 
     async def _wait(self, seconds: float, condition: Callable[[], bool]) -> None:
