@@ -594,6 +594,11 @@ PARTS = {
     "own-data-numbers": lambda: markdown(*pages.tables_of("mae", "rmse"), right="13456"),
     "own-data-plain": lambda: markdown(*pages.plain_rows(), right="12"),
     "own-data-times": lambda: markdown(*pages.time_rows(), right="12"),
+    "own-data-limits": lambda: markdown(
+        ("what", "measured"),
+        *((row["what"], row["measured"]) for row in measured("own_data_limits")),
+        right="1",
+    ),
     "own-data-tricks": lambda: markdown(*pages.trick_rows()),
     "own-features-report": lambda: f"{own_features_summary()}\n{own_features_table('report')}",
     "own-features-choose": lambda: own_features_table("choose"),
