@@ -326,9 +326,11 @@ def test_a_change_of_classes_that_was_cut_off_may_be_made_again(run, tmp_path):
                     os._exit(9) if event == "os.rename" and name in str(args[1]) else None
                 )
             )
-            torch.set_num_threads(1)
-            add_classes(run, FEW[0], named(FEW[1]), folder=folder)
-            os._exit(0)
+            try:
+                torch.set_num_threads(1)
+                add_classes(run, FEW[0], named(FEW[1]), folder=folder)
+            finally:  # an error must not go on as a second copy of the tests
+                os._exit(1)
         return os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
 
     add(tmp_path / "whole")
