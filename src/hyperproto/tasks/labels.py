@@ -84,7 +84,7 @@ class Labels(Task):
     >>> space.encode(["drama; war", None])
     tensor([[0., 1., 1.],
             [0., 0., 0.]])
-    >>> space.decode(space.predict(torch.tensor([[0.0, 1.0, 0.9, 0.1], [0.1, 0.0, 0.0, 2.0]])))
+    >>> space.decode(space.predict(torch.tensor([[0.0, 4.0, 3.0, 2.0], [0.0, 0.0, 0.0, 2.0]])))
     [('drama', 'war'), ()]
     """
 
