@@ -11,6 +11,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
+import pandas as pd
 import pytest
 from safetensors.numpy import load_file, save
 from sklearn.feature_extraction.text import TfidfVectorizer
@@ -71,6 +72,7 @@ def test_one_row_and_many_agree(exported, monkeypatch):
         ([["a", "b", "c"]], "must be numbers"),
         ([{"a": 1, "b": 2}], 'Row 1 must have a value for "c"'),
         (np.zeros((0, 3)), "must be at least one"),
+        (pd.DataFrame({"a": [1.0], "b": [2.0]}), '`inputs` must have a column "c"'),
     ],
 )
 def test_inputs_that_do_not_fit_get_a_sentence(exported, inputs, sentence):
