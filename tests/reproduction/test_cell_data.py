@@ -99,6 +99,7 @@ def test_a_constant_answer_is_the_median_and_the_commonest_class(small_places):
     errors = (source.test.targets["year"] - years.quantile(0.5)).abs()
     right = source.test.targets["school"] == torch.bincount(styles).argmax()
     expected = {"year/mae": float(errors.mean()), "year/mae_std": float(errors.std())}
+    expected["year/rmse"] = float(errors.square().mean().sqrt())
     expected |= {"school/accuracy": float(right.double().mean())}
     assert record["measures"] == pytest.approx(expected)
     assert record["state"] == "done"
