@@ -6,7 +6,7 @@ pick instead. Tables with one target are in ``own_data``.
 ``cifar-100-python``, ``CUB_200_2011`` and ``omniart``; rows whose files are missing are left out.
 
 Each method runs in a process of its own on one thread, and its measures are kept as lines in
-``results/own_features``, so a run can be stopped at any time and goes on where it was: ``--only
+``results/own_features.jsonl``, so a run can be stopped at any time and goes on where it was: ``--only
 ours --again`` measures one method again, ``--group choose`` only the rows that defaults may be
 chosen on, ``--rows mpg`` those with that in their name, and ``--report-only`` prints the table from
 what there is. Features of images are computed at first need, 20 ms an image, and kept in
@@ -27,7 +27,7 @@ from benchmarks.own_features.methods import METHODS, NEED_TORCH
 from benchmarks.own_features.rows import ROWS, Row
 from benchmarks.own_features.verdict import markdown, summary, table
 
-STORE = Path(__file__).parents[2] / "results" / "own_features"
+STORE = Path(__file__).parents[2] / "results" / "own_features.jsonl"
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 
 
@@ -53,7 +53,7 @@ def parse(arguments: list[str]) -> argparse.Namespace:
         "--again", action="store_true", help="measure again what was measured before"
     )
     parser.add_argument("--report-only", action="store_true")
-    parser.add_argument("--store", type=Path, default=STORE, metavar="FOLDER")
+    parser.add_argument("--store", type=Path, default=STORE, metavar="FILE")
     return parser.parse_args(arguments)
 
 
@@ -120,22 +120,32 @@ def run_forked(row: Row, method: str, numbers: list[int], folder: Path) -> list[
         return [child.apply(run, (row, method, number, folder)) for number in numbers]
 
 
-def _file(row: Row, store: Path) -> Path:
-    return store / f"{''.join(c if c.isalnum() else '-' for c in row.name)}.jsonl"
-
-
 def read(row: Row, store: Path = STORE) -> list[Result]:
-    file = _file(row, store)
-    return [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
+    return [line for line in _lines(store) if line["row"] == row.name]
+
+
+def _lines(store: Path) -> list[Result]:
+    return [json.loads(line) for line in store.read_text().splitlines()] if store.exists() else []
 
 
 def write(row: Row, results: Iterable[Result], store: Path) -> None:
-    """Write the lines of a row, by method and fold, so that only what changed differs; never half
-    of them.
+    """Write the lines of a row between those of others, by row, method and fold, so that only what
+    changed differs; never half of them.
     """
-    store.mkdir(parents=True, exist_ok=True)
-    order = list(METHODS)
-    lines = sorted(results, key=lambda result: (order.index(result["method"]), result["fold"]))
-    new = _file(row, store).with_suffix(".new")
-    new.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    new.replace(_file(row, store))
+    rows, methods = [known.name for known in ROWS], list(METHODS)
+    kept = [line for line in _lines(store) if line["row"] != row.name]
+
+    def place(line: Result) -> tuple[int, int, int]:
+        name = line["row"]
+        return (
+            rows.index(name) if name in rows else len(rows),
+            methods.index(line["method"]),
+            line["fold"],
+        )
+
+    store.parent.mkdir(parents=True, exist_ok=True)
+    new = store.with_suffix(".new")
+    new.write_text(
+        "".join(json.dumps(line) + "\n" for line in sorted([*kept, *results], key=place))
+    )
+    new.replace(store)

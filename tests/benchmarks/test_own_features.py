@@ -104,8 +104,8 @@ def test_results_are_kept_and_become_a_line(tmp_path):
         result("ours", 90.0, 1),
         result("ours", 92.0),
     ]
-    write(MPG, kept, tmp_path)
-    stored = read(MPG, tmp_path)
+    write(MPG, kept, tmp_path / "kept.jsonl")
+    stored = read(MPG, tmp_path / "kept.jsonl")
     assert [(r["method"], r["fold"]) for r in stored] == [
         ("ours", 0),
         ("ours", 1),
