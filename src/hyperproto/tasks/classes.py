@@ -205,25 +205,27 @@ class Classes(Task):
         return found
 
     @property
+    def placed(self) -> Prototypes | None:
+        """The prototypes, where they were placed already."""
+        given: Any = self.classes
+        return given if hasattr(given, "vectors") else None
+
+    @property
     def num_classes(self) -> int:
         """K."""
-        if isinstance(self.classes, int):
-            return self.classes
-        placed: Any = self.classes
-        return int(placed.num_classes) if hasattr(placed, "vectors") else len(self.names or ())
+        counted: Any = self.placed.num_classes if self.placed is not None else self.classes
+        return int(counted if self.names is None else len(self.names))
 
     @property
     def names(self) -> tuple[str, ...] | None:
         """The class names, where they were given."""
-        if isinstance(self.classes, int):
-            return None
-        if isinstance(self.classes, tuple):
-            return self.classes
+        if self.placed is not None:
+            return self.placed.names
         if isinstance(self.classes, Mapping):
             from hyperproto.priors.taxonomy import leaves
 
             return leaves(self.classes)
-        return self.classes.names
+        return self.classes if isinstance(self.classes, tuple) else None
 
     # -- targets -------------------------------------------------------------------------------
 
@@ -345,9 +347,8 @@ class Classes(Task):
     @property
     def axes(self) -> Axes:
         """K - 1, in which a simplex fits, and two at least; as many as placed prototypes have."""
-        placed: Any = self.classes
-        if hasattr(placed, "vectors"):
-            return Axes(placed.dim, placed.dim, fixed=True)
+        if self.placed is not None:
+            return Axes(self.placed.dim, self.placed.dim, fixed=True)
         return Axes(2, self.num_classes - 1)
 
     def head(self, axes: slice, dim: int) -> PrototypeHead:
@@ -355,9 +356,10 @@ class Classes(Task):
         from hyperproto.prototypes import place
         from hyperproto.tasks.prototype_head import PrototypeHead
 
-        placed: Any = self.classes
-        if not hasattr(placed, "vectors"):
-            placed = place(placed, axes.stop - axes.start, effort="fast", every_axis=True)
+        if self.placed is not None:
+            return PrototypeHead(self, axes, self.placed)
+        classes: Any = self.classes
+        placed = place(classes, axes.stop - axes.start, effort="fast", every_axis=True)
         return PrototypeHead(self, axes, placed)
 
     def joined(self, prior: Prior) -> Prior:

@@ -98,8 +98,7 @@ class Grades(Classes):
     @property
     def axes(self) -> Axes:
         """K - 1, in which cosines are exact, and two at least."""
-        placed: Any = self.classes
-        if hasattr(placed, "vectors"):
+        if self.placed is not None:
             return super().axes
         return Axes(2, max(2, self.num_classes - 1))
 
@@ -107,8 +106,8 @@ class Grades(Classes):
         """Place the prototypes along the arc, unless they are placed already."""
         from hyperproto.tasks.grades_head import GradesHead, place_grades
 
-        placed: Any = self.classes
-        if not hasattr(placed, "vectors"):
+        placed = self.placed
+        if placed is None:
             placed = place_grades(self.num_classes, axes.stop - axes.start, self.names)
         return GradesHead(self, axes, placed)
 

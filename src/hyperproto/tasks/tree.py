@@ -185,10 +185,12 @@ class Tree(Classes):
         from hyperproto.prototypes import place
         from hyperproto.tasks.tree_head import TreeHead
 
-        placed: Any = self.classes
-        if not hasattr(placed, "vectors"):
+        placed = self.placed
+        if placed is None:
             size = axes.stop - axes.start
-            placed = place(placed, size, prior=self.parents, effort="fast", every_axis=True)
+            placed = place(
+                self.names or (), size, prior=self.parents, effort="fast", every_axis=True
+            )
         return TreeHead(self, axes, placed)
 
     def joined(self, prior: Prior) -> Prior:
