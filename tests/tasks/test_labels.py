@@ -25,14 +25,14 @@ def test_every_set_has_a_point_of_its_own_and_is_read_off_it(dim):
     head = head_of(5, dim, loss="cosine")
     points = head.targets(ALL.double())
     assert (points @ points.mT - torch.eye(32)).triu(1).max() < 0.95
-    assert torch.equal(head.predict(3 * points), ALL.long())
+    assert torch.equal(head.predict(3 * points), ALL)
 
 
 def test_the_nearest_of_all_sets_is_found_at_once():
     head = head_of(5, 6, loss="cosine")
     z = torch.randn(500, 6, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     nearest = (z @ head.targets(ALL.double()).mT).argmax(dim=1)
-    assert torch.equal(head.predict(z), ALL[nearest].long())
+    assert torch.equal(head.predict(z), ALL[nearest])
 
 
 @pytest.mark.parametrize(("count", "dim", "most"), [(12, 6, 0.3), (62, 32, 0)])
@@ -114,7 +114,7 @@ def test_a_missing_set_has_no_loss_and_no_gradient():
 
 def test_a_threshold_decides_label_by_label():
     head, z = head_of(5, 6, threshold=0.5), torch.randn(9, 6)
-    assert torch.equal(head.predict(z), (z[:, :5] > z[:, 5:]).long())
+    assert torch.equal(head.predict(z), (z[:, :5] > z[:, 5:]).float())
 
 
 def test_measures_add_up_to_those_of_scikit_learn():

@@ -38,6 +38,8 @@ def test_labels_of_a_table_are_learned_and_measured(folder, capsys):
     found = json.loads(capsys.readouterr().out)
     assert found["measures"]["weather/micro_f1"] > 0.8 > found["baseline"]["weather/micro_f1"]
     assert found["tasks"]["weather"]["labels"] == 80
+    main(["doctor", str(folder / "run")])
+    assert "weather/micro_f1" in capsys.readouterr().out
 
 
 def test_sets_are_predicted_without_torch_as_by_the_run(folder, capsys):

@@ -127,7 +127,8 @@ class Answers(nn.Module):
             several = task.reads == "mask"
             probabilities = logits.sigmoid() if several else logits.softmax(dim=1)
             outlier = unusual(logits, head.strength(z).double(), task.outlier, task.longest)
-            found += [head.predict(z), head.scores(z), probabilities.float(), outlier.float()]
+            predicted = head.predict(z).long()
+            found += [predicted, head.scores(z), probabilities.float(), outlier.float()]
         if isinstance(self.space, Space):
             found.append(self.space.project(z).float())
         return tuple(found)

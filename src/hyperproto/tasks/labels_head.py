@@ -79,7 +79,7 @@ class LabelsHead(Head):
         """
         check_directions(self.part(z))
         if self.task.loss not in ANGLES:
-            return (self.probabilities(z) > self.task.threshold).long()
+            return (self.probabilities(z) > self.task.threshold).float()
         cosines = self._cosines(z)
         ids = cosines[:, :-1].argsort(dim=1, descending=True)
         sizes = torch.arange(1, ids.shape[1] + 1, device=z.device, dtype=cosines.dtype)
@@ -90,7 +90,7 @@ class LabelsHead(Head):
         to_sets = cosines.gather(1, ids).cumsum(dim=1) / reach.clamp_min(1e-6)
         nearest, last = to_sets.max(dim=1, keepdim=True)
         inside = (sizes[: ids.shape[1]] <= last + 1) & (nearest > cosines[:, -1:])
-        return torch.zeros_like(cosines[:, :-1]).scatter(1, ids, inside.to(cosines.dtype)).long()
+        return torch.zeros_like(cosines[:, :-1]).scatter(1, ids, inside.to(cosines.dtype)).float()
 
     def _pursue(self, cosines: Tensor) -> Tensor:
         """Return labels in the order in which each brings its set nearest to an output, shape (n,
