@@ -4,7 +4,9 @@ import json
 
 import numpy as np
 
+import hyperproto as hp
 from hyperproto.cli.main import main
+from hyperproto.estimators import HypersphericalMultiTask
 from hyperproto.runtime import Predictor
 from tests.data.layouts import write_csv
 
@@ -39,3 +41,12 @@ def test_an_angle_and_grades_go_from_a_table_to_predictions_without_torch(tmp_pa
     assert np.median(apart) < 5
     assert (predicted["wind"] < 360).all()
     assert (predicted["air"] == NAMES[ranks]).mean() > 0.8
+
+
+def test_an_angle_learned_on_doubles_is_exported(tmp_path):
+    inputs = np.random.default_rng(0).normal(size=(200, 2))
+    wind = np.degrees(np.arctan2(inputs[:, 0], inputs[:, 1])) % 360
+    model = HypersphericalMultiTask(tasks=[hp.Angle()], epochs=2, random_state=0)
+    model.fit(inputs, wind[:, None]).export(tmp_path / "model", inputs)
+    found = Predictor(tmp_path / "model").predict(inputs)["0"]
+    np.testing.assert_allclose(found, model.predict(inputs)[:, 0], rtol=1e-4)

@@ -49,4 +49,6 @@ class AngleHead(Head):
         """Return the number whose prototype is nearest."""
         check_directions(self.part(z))
         points = self.points(z)
+        if torch.compiler.is_compiling():  # onnxruntime has no arc tangent of doubles
+            points = points.float()
         return self.task.from_units(torch.atan2(points[:, 1], points[:, 0]) / tau)
