@@ -43,6 +43,7 @@ class ConventionalSpace(TaskSpace):
 
     Examples
     --------
+    >>> from hyperproto.tasks import Range
     >>> ConventionalSpace(digit=Classes(5), angle=Range(0, 180)).dim
     6
     >>> ConventionalSpace(Range(1500, 1900), width=3).dim
@@ -147,6 +148,7 @@ def weigh_tasks(tasks: Mapping[str, Task], weight: float) -> dict[str, Task]:
 
     Examples
     --------
+    >>> from hyperproto.tasks import Range
     >>> space = ConventionalSpace(weigh_tasks({"style": Classes(46), "year": Range(1000, 1932)},
     ...     0.25))
     >>> space.tasks["style"].weight, space.tasks["year"].weight
