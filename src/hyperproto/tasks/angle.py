@@ -16,6 +16,7 @@ from hyperproto.tasks.task import Axes
 if TYPE_CHECKING:
     from torch import Tensor
 
+    from hyperproto._core.files import Plain
     from hyperproto.tasks.angle_head import AngleHead
 
 LOSSES = {name: name for name in ("auto", "paper", "free_norm")}
@@ -86,7 +87,7 @@ class Angle(NumericTask):
         """The period."""
         return [self.period]
 
-    def describe_values(self, parts: Mapping[str, Tensor]) -> dict[str, Any]:
+    def describe_values(self, parts: Mapping[str, Tensor]) -> Plain:
         """Return the period, and for each part its extremes."""
         return {"kind": self.kind, "period": self.period, **self.extremes(parts)}
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     import torch
     from torch import Tensor
 
+    from hyperproto._core.files import Plain
     from hyperproto.losses import ClassLoss
     from hyperproto.priors import Prior
     from hyperproto.prototypes import Prototypes
@@ -187,9 +188,9 @@ class Classes(Task):
             known = np.array([*known.tolist(), None], dtype=object)
         return known[ids]
 
-    def describe_values(self, parts: Mapping[str, Tensor]) -> dict[str, Any]:
+    def describe_values(self, parts: Mapping[str, Tensor]) -> Plain:
         """Return the names, and for each part how many examples a class has."""
-        found: dict[str, Any] = {
+        found: Plain = {
             "kind": self.kind,
             "classes": self.num_classes,
             "names": list(self.names or ()),
@@ -384,7 +385,7 @@ class Classes(Task):
         names = ", ".join((self.names or ())[:5]) + (", ..." if self.num_classes > 5 else "")
         return f"{self.num_classes} classes{': ' + names if self.names else ''}; {self.loss}"
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Plain:
         """Return plain values, without the prototypes."""
         loss = self.loss
         stored = {
@@ -403,7 +404,7 @@ class Classes(Task):
         return stored
 
     @classmethod
-    def from_dict(cls, values: dict[str, Any], prototypes: Any = None) -> Self:
+    def from_dict(cls, values: Plain, prototypes: Any = None) -> Self:
         """Rebuild what :meth:`to_dict` described."""
         from hyperproto.losses import get_loss
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     import torch
     from torch import Tensor
 
+    from hyperproto._core.files import Plain
     from hyperproto.prototypes import Prototypes
     from hyperproto.tasks.labels_head import LabelsHead
 
@@ -163,11 +164,11 @@ class Labels(Task):
             sets[row] = None if (mask != mask).any() else tuple(known[mask > 0].tolist())
         return sets
 
-    def describe_values(self, parts: Mapping[str, Tensor]) -> dict[str, Any]:
+    def describe_values(self, parts: Mapping[str, Tensor]) -> Plain:
         """Return the names, and for each part how many examples a label has, and how many labels an
         example.
         """
-        found: dict[str, Any] = {
+        found: Plain = {
             "kind": self.kind,
             "labels": self.num_labels,
             "names": list(self.names or ()),
@@ -288,13 +289,13 @@ class Labels(Task):
         names = ", ".join((self.names or ())[:5]) + (", ..." if self.num_labels > 5 else "")
         return f"{self.num_labels} labels{': ' + names if self.names else ''}; {self.loss}"
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Plain:
         """Return plain values, without the prototypes."""
         labels = self.num_labels if self.names is None else list(self.names)
         return {**super().to_dict(), "labels": labels}
 
     @classmethod
-    def from_dict(cls, values: dict[str, Any], prototypes: Any = None) -> Self:
+    def from_dict(cls, values: Plain, prototypes: Any = None) -> Self:
         """Rebuild what :meth:`to_dict` described."""
         return cls(**{**values, "labels": prototypes or values["labels"]})
 

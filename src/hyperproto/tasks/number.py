@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import torch
     from torch import Tensor
 
+    from hyperproto._core.files import Plain
     from hyperproto.tasks.number_head import NumberHead
 
 LOSSES = {"auto": "auto", "paper": "squared", "squared": "squared", "absolute": "absolute"}
@@ -104,7 +105,7 @@ class NumericTask(Task):
         return {"mae": absolute_error_terms(predicted, self.aligned(targets, predicted))}
 
     @staticmethod
-    def extremes(parts: Mapping[str, Tensor]) -> dict[str, Any]:
+    def extremes(parts: Mapping[str, Tensor]) -> Plain:
         """Return the least and the largest number of each part, and how many are missing."""
         found = {}
         for part, values in parts.items():
@@ -207,7 +208,7 @@ class Number(NumericTask):
         """The center and the scale."""
         return [self.center, self.scale]
 
-    def describe_values(self, parts: Mapping[str, Tensor]) -> dict[str, Any]:
+    def describe_values(self, parts: Mapping[str, Tensor]) -> Plain:
         """Return the center and the scale, and for each part its extremes."""
         known = {"kind": self.kind, "center": self.center, "scale": self.scale}
         return {**known, **self.extremes(parts)}

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import torch
     from torch import Tensor
 
+    from hyperproto._core.files import Plain
     from hyperproto.tasks.pole_head import PoleHead
 
 
@@ -114,9 +115,9 @@ class Range(NumericTask):
         """The bounds."""
         return self.low, self.high
 
-    def describe_values(self, parts: Mapping[str, Tensor]) -> dict[str, Any]:
+    def describe_values(self, parts: Mapping[str, Tensor]) -> Plain:
         """Return the bounds, and for each part how many numbers are beyond them."""
-        found: dict[str, Any] = {"kind": self.kind, "low": self.low, "high": self.high}
+        found: Plain = {"kind": self.kind, "low": self.low, "high": self.high}
         for part, values in parts.items():
             beyond = int(((values < self.low) | (values > self.high)).sum())
             found[part] = {"beyond": beyond, "missing": int(values.isnan().sum())}

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     import torch
     from torch import Tensor
 
+    from hyperproto._core.files import Plain
     from hyperproto.tasks.head import Head
 
 Terms = dict[str, tuple[float, int]]
@@ -127,7 +128,7 @@ class Task(ABC):
         """The least and the largest number that it predicts, for a number."""
         return -inf, inf
 
-    def describe_values(self, parts: Mapping[str, Tensor]) -> dict[str, Any]:
+    def describe_values(self, parts: Mapping[str, Tensor]) -> Plain:
         """Return what ``hyperproto data check`` says about targets, for each part of the data."""
         missing = {name: {"missing": int((~self.present(t)).sum())} for name, t in parts.items()}
         return {"kind": self.kind, **missing}
@@ -244,12 +245,12 @@ class Task(ABC):
     def describe(self) -> str:
         """Return what it is in a few words, for a ``repr``."""
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Plain:
         """Return plain values for a run's config, "task" with its kind among them."""
         return {"task": self.kind, **vars(self)}
 
     @classmethod
-    def from_dict(cls, values: dict[str, Any], prototypes: Any = None) -> Self:
+    def from_dict(cls, values: Plain, prototypes: Any = None) -> Self:
         """Rebuild what :meth:`to_dict` described, with its prototypes where it has any."""
         return cls(**values)
 
@@ -261,7 +262,7 @@ def task_kind(kind: str) -> type[Task]:
     return found
 
 
-def task_from_dict(values: dict[str, Any], prototypes: Any = None) -> Task:
+def task_from_dict(values: Plain, prototypes: Any = None) -> Task:
     """Rebuild a task from its ``to_dict``, with its prototypes where it has any."""
     values = dict(values)
     return task_kind(values.pop("task")).from_dict(values, prototypes)

@@ -19,6 +19,7 @@ from hyperproto.tasks.task import Terms
 if TYPE_CHECKING:
     from torch import Tensor
 
+    from hyperproto._core.files import Plain
     from hyperproto.priors import Prior
     from hyperproto.tasks.tree_head import TreeHead
 
@@ -214,7 +215,7 @@ class Tree(Classes):
         source = f"{prior.source} and a {tree.source}"
         return replace(prior, similarity=both, known=tree.known, source=source)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Plain:
         """Return plain values, without the prototypes."""
         return {**super().to_dict(), "parents": dict(self.parents), "decision": self.decision}
 
