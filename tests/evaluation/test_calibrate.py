@@ -7,6 +7,7 @@ import pytest
 import torch
 
 import hyperproto as hp
+from hyperproto._core.errors import InputError
 from hyperproto.evaluation import Calibration, calibrate_run, evaluate_run, open_run, predict_files
 from hyperproto.evaluation.calibrate import fit_calibration
 from hyperproto.evaluation.confidence import (
@@ -176,6 +177,10 @@ def test_a_calibration_for_other_weights_or_of_another_form_is_refused(table):
         (folder / "calibration.json").write_text(json.dumps(edited))
         with pytest.raises((ValueError, TypeError), match=sentence):
             _ = open_run(folder).calibration
+    (folder / "calibration.json").write_text('"sides"')
+    with pytest.raises(InputError) as caught:
+        _ = open_run(folder).calibration
+    assert caught.value.got == "a str"
     (folder / "calibration.json").write_text("{")
     with pytest.raises(ValueError, match="not readable as JSON"):
         _ = open_run(folder).calibration

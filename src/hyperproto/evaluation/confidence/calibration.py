@@ -465,7 +465,8 @@ class Calibration:
     @classmethod
     def from_dict(cls, stored: Plain) -> Self:
         """Return what :meth:`to_dict` described."""
-        what, version = "A stored calibration", stored.get("format")
+        what = "A stored calibration"
+        version = stored.get("format") if hasattr(stored, "get") else f"a {type(stored).__name__}"
         if version != FORMAT:
             rule = f"have the format {FORMAT}"
             raise InputError(what, rule, version, "Calibrate the run again.")
