@@ -11,7 +11,7 @@ from hyperproto.sphere import normalize, working_dtype
 from hyperproto.tasks.angle import Angle
 from hyperproto.tasks.head import Head
 
-# of products in the loss, as in losses.FreeNormSoftmax; chosen on rotated digits
+# of products in the loss, as in losses.FreeNormSoftmax; chosen on rotated digits and on the wind
 GAIN = 3.0
 
 
