@@ -53,7 +53,7 @@ BATCHES: dict[InputKind, tuple[int, int]] = {
     "sparse rows": (10, 256),
 }
 MANY_ROWS = 20_000  # of binned ones, from which on batches are twice as large
-HIDDEN, BINNED_HIDDEN = (100,), (100, 100)  # layers of a perceptron
+HIDDEN, BINNED_HIDDEN = (100,), (100, 100)  # layers of an MLP
 TEXT_COLUMNS, TEXT_DROPOUT = (
     1000,
     0.5,
@@ -68,7 +68,7 @@ HELD_OUT = (
     0.2  # share of a user's own data to measure on, where there is no test part: a usual choice
 )
 VALIDATION_FRACTION = (
-    0.1  # of an estimator's rows, for early stopping or calibration, as scikit-learn's perceptron
+    0.1  # of an estimator's rows, for early stopping or calibration, as scikit-learn's MLP
 )
 # through a network at once outside of training: more gains nothing, and images need the memory
 INFERENCE_BATCH_SIZE, INFERENCE_ROWS = 512, 4096

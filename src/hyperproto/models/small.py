@@ -1,4 +1,4 @@
-"""Small networks: perceptrons for rows of a table and for features, and a convolutional one for
+"""Small networks: MLPs for rows of a table and for features, and a convolutional one for
 small gray images.
 """
 
